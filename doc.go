@@ -1,0 +1,18 @@
+// Package wiretest is the root of a library of composable test fixtures for
+// programs that speak HTTP: origins, intercepting proxies, links with delay,
+// certificate authorities, and one record of what was negotiated and how many
+// connections it took.
+//
+// The root package holds no code. Import what a test needs:
+//
+//   - [example.com/wiretest/origin] is the server, with a page of hashed delays
+//   - [example.com/wiretest/origin/pageload] loads that page as a browser does
+//   - [example.com/wiretest/mitm] is the intercepting proxy
+//   - [example.com/wiretest/linkdelay] is the network, on sockets or in memory
+//   - [example.com/wiretest/ca] is the certificate authority
+//   - [example.com/wiretest/alpn] says what a side offers and accepts
+//   - [example.com/wiretest/netlog] is the record, and the assertions on it
+//
+// The same fixtures run on loopback sockets, for real clients, and inside a
+// testing/synctest bubble, where time is virtual and figures are exact.
+package wiretest

@@ -1,0 +1,3 @@
+module example.com/wiretest
+
+go 1.26.0

@@ -1,0 +1,62 @@
+package netlog
+
+import (
+	"slices"
+	"time"
+)
+
+// Kinds of Stall, by the names of Chrome's NetLog events.
+const (
+	StalledMaxSocketsPerGroup = "SOCKET_POOL_STALLED_MAX_SOCKETS_PER_GROUP" // the limit of connections to one host
+	StalledMaxSockets         = "SOCKET_POOL_STALLED_MAX_SOCKETS"           // the limit of connections in all
+	StalledMaxStreams         = "HTTP2_SESSION_STALLED_MAX_STREAMS"         // the peer's limit of concurrent streams
+)
+
+// Stall is one request that had to wait because a limit was reached. A request
+// that waits for its own connection to be dialled is not stalled.
+type Stall struct {
+	Kind     string // one of the constants above, or another NetLog event name
+	Leg      Leg
+	Host     string
+	URL      string // of the request that waited
+	Request  int64  // its ID, if it is in the Log; else 0
+	Start    time.Time
+	Duration time.Duration
+}
+
+// Stalls is a list of stalls in order of their start.
+type Stalls []Stall
+
+// Total is the sum of all durations.
+func (s Stalls) Total() (sum time.Duration) {
+	for _, one := range s {
+		sum += one.Duration
+	}
+	return sum
+}
+
+// Max is the longest duration; 0 if there is none.
+func (s Stalls) Max() (longest time.Duration) {
+	for _, one := range s {
+		longest = max(longest, one.Duration)
+	}
+	return longest
+}
+
+// Median is the middle duration, the mean of the middle two for an even
+// number; 0 if there is none.
+func (s Stalls) Median() time.Duration {
+	if len(s) == 0 {
+		return 0
+	}
+	all := make([]time.Duration, len(s))
+	for i, one := range s {
+		all[i] = one.Duration
+	}
+	slices.Sort(all)
+	mid := len(all) / 2
+	if len(all)%2 == 1 {
+		return all[mid]
+	}
+	return (all[mid-1] + all[mid]) / 2
+}

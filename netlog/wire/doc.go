@@ -1,0 +1,2 @@
+// Package wire looks at decrypted HTTP bytes and records what they say.
+package wire
