@@ -1,0 +1,99 @@
+package pageload
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"example.com/wiretest/netlog"
+)
+
+// DefaultPerHost is how many HTTP/1.1 connections browsers open to one host.
+const DefaultPerHost = 6
+
+// Config says what to load, and over what.
+type Config struct {
+	// URL is the page: its HTML is loaded first, then all at once what it
+	// names. Either URL or URLs is set.
+	URL string
+	// URLs is one cold batch: all at once, with no HTML first.
+	URLs []string
+	// Transport says how to connect; nil is a plain http.Transport. Of its
+	// fields Proxy, ProxyConnectHeader, DialContext, TLSClientConfig,
+	// ForceAttemptHTTP2, Protocols and DisableKeepAlives are used; its
+	// connection pool is not, because a browser's is another.
+	Transport *http.Transport
+	// PerHost is the limit of HTTP/1.1 connections to one host; 0 is
+	// DefaultPerHost.
+	PerHost int
+	// Header is sent with every request; nil is none.
+	Header http.Header
+	// Log is where the load is recorded; nil is a Log of its own.
+	Log *netlog.Log
+}
+
+// plan is a Config that was found sound, with its defaults filled in.
+type plan struct {
+	page      *url.URL   // nil for a batch
+	batch     []*url.URL // nil for a page
+	transport *http.Transport
+	perHost   int
+	header    http.Header
+	log       *netlog.Log
+}
+
+func (cfg *Config) plan() (*plan, error) {
+	if cfg == nil {
+		return nil, errors.New("pageload: Config: nil, want URL or URLs")
+	}
+	if cfg.PerHost < 0 {
+		return nil, fmt.Errorf("pageload: Config.PerHost: %d, want 0 or more", cfg.PerHost)
+	}
+	p := &plan{
+		transport: cfg.Transport,
+		perHost:   cmp.Or(cfg.PerHost, DefaultPerHost),
+		header:    cfg.Header.Clone(),
+		log:       cmp.Or(cfg.Log, new(netlog.Log)),
+	}
+	if p.header == nil {
+		p.header = make(http.Header)
+	}
+	if p.transport == nil {
+		p.transport = &http.Transport{ForceAttemptHTTP2: true}
+	}
+	if p.transport.DialTLSContext != nil {
+		return nil, errors.New("pageload: Config.Transport.DialTLSContext: set, but a load does its own TLS to see what was negotiated")
+	}
+	return p, p.parse(cfg)
+}
+
+func (p *plan) parse(cfg *Config) (err error) {
+	if (cfg.URL == "") == (len(cfg.URLs) == 0) {
+		return errors.New("pageload: Config: want either URL (a page) or URLs (one batch)")
+	}
+	if cfg.URL != "" {
+		p.page, err = parseURL("URL", cfg.URL)
+		return err
+	}
+	for i, raw := range cfg.URLs {
+		u, err := parseURL(fmt.Sprintf("URLs[%d]", i), raw)
+		if err != nil {
+			return err
+		}
+		p.batch = append(p.batch, u)
+	}
+	return nil
+}
+
+func parseURL(field, raw string) (*url.URL, error) {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return nil, fmt.Errorf("pageload: Config.%s: %w", field, err)
+	}
+	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, fmt.Errorf("pageload: Config.%s: %q, want an absolute http or https URL", field, raw)
+	}
+	return u, nil
+}

@@ -1,0 +1,181 @@
+package pageload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"example.com/wiretest/netlog"
+	"example.com/wiretest/netlog/wire"
+)
+
+// maxRedirects is what Chrome and the Fetch standard follow.
+const maxRedirects = 20
+
+// fetch is one resource of the page.
+type fetch struct {
+	plan  *plan
+	pools *pools
+	url   *url.URL
+	keep  bool // keep the body of the answer
+}
+
+// document is an answer in full.
+type document struct {
+	base *url.URL // where it came from, after redirects
+	body []byte   // if it was to be kept
+}
+
+func (f *fetch) run(ctx context.Context) (*document, error) {
+	at := f.url
+	for range maxRedirects + 1 {
+		doc, next, err := f.once(ctx, at)
+		if err != nil {
+			return nil, fmt.Errorf("pageload: GET %s: %w", at, err)
+		}
+		if next == nil {
+			return doc, nil
+		}
+		at = next
+	}
+	return nil, fmt.Errorf("pageload: GET %s: more than %d redirects", f.url, maxRedirects)
+}
+
+// maxTries bounds how often one request is sent: a server that drops every
+// connection after its first answer must not keep a load going for ever.
+const maxTries = 3
+
+// once sends one request. One that a used connection lost before any answer
+// came is sent again, as browsers do: the server had closed the connection, or
+// said GOAWAY, before the request reached it.
+func (f *fetch) once(ctx context.Context, at *url.URL) (doc *document, next *url.URL, err error) {
+	asked := time.Now()
+	for range maxTries {
+		doc, next, err = f.try(ctx, at, asked)
+		var lost *lostError
+		if !errors.As(err, &lost) || ctx.Err() != nil {
+			break
+		}
+	}
+	return doc, next, err
+}
+
+// lostError is a request that had no answer because its connection, which had
+// worked before, was gone.
+type lostError struct{ err error }
+
+func (e *lostError) Error() string { return e.err.Error() }
+func (e *lostError) Unwrap() error { return e.err }
+
+func (f *fetch) try(ctx context.Context, at *url.URL, asked time.Time) (*document, *url.URL, error) {
+	lease, err := f.pools.byScheme[at.Scheme].Get(ctx, hostPort(at))
+	if err != nil {
+		f.recordUnsent(at, asked, err)
+		return nil, nil, err
+	}
+	reuse := false
+	defer func() { lease.Release(reuse) }()
+
+	worked := lease.Conn.Record().Connection().Used()
+	resp, err := lease.Conn.RoundTrip(f.request(ctx, at, lease), func(q *netlog.RequestRecord) {
+		q.Update(func(q *netlog.Request) { q.Start, q.Wait = asked, time.Since(asked) })
+		f.recordStall(at, lease, q.Request().ID)
+	})
+	if err != nil && worked && gone(lease.Conn) {
+		return nil, nil, &lostError{err}
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	doc, err := f.read(at, resp)
+	reuse = err == nil && !f.plan.transport.DisableKeepAlives
+	return doc, redirect(at, resp), err
+}
+
+// gone reports whether conn takes no more requests: the failure of one on it
+// is then the connection's, not a reset of that one stream.
+func gone(conn *wire.ClientConn) bool {
+	select {
+	case <-conn.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+func (f *fetch) request(ctx context.Context, at *url.URL, lease *wire.Lease) *http.Request {
+	target := *at
+	target.Fragment = ""
+	if at.Scheme == "http" && lease.Conn.Record().Connection().Proxy != "" {
+		// To a proxy the request line has the absolute form (RFC 9112,
+		// section 3.2.2), which net/http writes from an opaque URL.
+		target.Opaque = "//" + at.Host + at.EscapedPath()
+	}
+	req := (&http.Request{
+		Method: http.MethodGet,
+		URL:    &target,
+		Host:   at.Host,
+		Header: f.plan.header.Clone(),
+	}).WithContext(ctx)
+	return req
+}
+
+func (f *fetch) read(at *url.URL, resp *http.Response) (*document, error) {
+	defer resp.Body.Close()
+	doc := &document{base: at}
+	if !f.keep {
+		_, err := io.Copy(io.Discard, resp.Body)
+		return doc, err
+	}
+	body, err := io.ReadAll(resp.Body)
+	doc.body = body
+	return doc, err
+}
+
+// redirect is where resp sends the client; nil if nowhere.
+func redirect(at *url.URL, resp *http.Response) *url.URL {
+	switch resp.StatusCode {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
+		http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+	default:
+		return nil
+	}
+	next, err := at.Parse(resp.Header.Get("Location"))
+	if err != nil || resp.Header.Get("Location") == "" || next.Scheme != "http" && next.Scheme != "https" {
+		return nil
+	}
+	return next
+}
+
+// recordUnsent makes a record of a request that no connection carried.
+func (f *fetch) recordUnsent(at *url.URL, asked time.Time, err error) {
+	f.plan.log.Request(netlog.Request{Method: http.MethodGet, URL: at.String(), Start: asked}).End(err.Error())
+}
+
+func (f *fetch) recordStall(at *url.URL, lease *wire.Lease, id int64) {
+	if lease.Stalled == "" {
+		return
+	}
+	f.plan.log.Stall(netlog.Stall{
+		Kind:     lease.Stalled,
+		Host:     hostPort(at),
+		URL:      at.String(),
+		Request:  id,
+		Start:    lease.StallAt,
+		Duration: time.Since(lease.StallAt),
+	})
+}
+
+// hostPort is u's host with its port, the scheme's where it names none.
+func hostPort(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return net.JoinHostPort(u.Hostname(), port)
+}
