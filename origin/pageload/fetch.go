@@ -81,7 +81,8 @@ func (f *fetch) try(ctx context.Context, at *url.URL, asked time.Time) (*documen
 	reuse := false
 	defer func() { lease.Release(reuse) }()
 
-	worked := lease.Conn.Record().Connection().Used()
+	carrier := lease.Conn.Record().Connection()
+	worked := carrier.Used()
 	resp, err := lease.Conn.RoundTrip(f.request(ctx, at, lease), func(q *netlog.RequestRecord) {
 		q.Update(func(q *netlog.Request) { q.Start, q.Wait = asked, time.Since(asked) })
 		f.recordStall(at, lease, q.Request().ID)
