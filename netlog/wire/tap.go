@@ -1,7 +1,11 @@
 package wire
 
 import (
+	"crypto/tls"
+	"errors"
+	"fmt"
 	"net"
+	"sync"
 
 	"example.com/wiretest/netlog"
 )
@@ -14,11 +18,25 @@ const (
 	ClientSide             // writes requests, reads answers
 )
 
+func (s Side) String() string {
+	if s == ClientSide {
+		return "client"
+	}
+	return "server"
+}
+
+func (s Side) peer() string {
+	if s == ClientSide {
+		return "server"
+	}
+	return "client"
+}
+
 // TapConfig says what a Tap looks at.
 type TapConfig struct {
 	Side     Side
-	Protocol string                   // "http/1.1" or "h2"
-	Record   *netlog.ConnectionRecord // what is seen goes here
+	Protocol string                   // "http/1.1" or "h2": what to expect; what is recorded is what was spoken
+	Record   *netlog.ConnectionRecord // what is seen goes here; nil records into nothing
 	Scheme   string                   // of the URLs recorded; "" is "https"
 	// Mark, on the server side of h2, adds a header field to each request on
 	// its way to the server, by which RequestOf finds the record of the
@@ -29,15 +47,254 @@ type TapConfig struct {
 	OnLimit func(n int)
 }
 
-// Tap is a net.Conn that passes bytes through and records what they say.
-type Tap struct{ net.Conn }
+// Tap is a net.Conn that passes bytes through and records what they say. It
+// has no goroutine, never waits for more bytes than its owner asks for, and
+// holds no lock while the connection below reads or writes.
+//
+// What is written is recorded just before it is handed to the connection
+// below, and what is read just before the owner gets it: a peer that has seen
+// a byte can rely on this end's record of it. Calls of Read must come one at a
+// time, and so must calls of Write; a Read and a Write may overlap.
+//
+// Bytes that cannot be understood stop the recording of their direction, are
+// noted in the connection's CloseReason, and pass like all others.
+//
+// A CONNECT request makes no record on HTTP/1.1; on HTTP/2, where it takes a
+// stream, it is a Request that does not count in Connection.Requests. What
+// follows it, or a 101, is a tunnel's bytes and only counted as such. The
+// request that was answered with 101 ends when the connection does.
+type Tap struct {
+	net.Conn
+	cfg  TapConfig
+	edit *marker // changes what is read; nil changes nothing; belongs to Read
+
+	mu      sync.Mutex // never held while blocking
+	up      flow       // requests
+	down    flow       // answers
+	h1      h1Conn
+	h2      h2Conn
+	last    *netlog.RequestRecord
+	end     ending
+	limit   int  // what the server stated last,
+	limited bool // and OnLimit has not been told
+	opaque  bool // all further bytes belong to a tunnel
+}
 
 // NewTap returns a Tap over decrypted bytes.
-func NewTap(conn net.Conn, cfg TapConfig) *Tap { panic("to be written") }
+func NewTap(conn net.Conn, cfg TapConfig) *Tap {
+	if cfg.Record == nil {
+		cfg.Record = new(netlog.Log).Open(netlog.Connection{})
+	}
+	if cfg.Scheme == "" {
+		cfg.Scheme = "https"
+	}
+	t := &Tap{Conn: conn, cfg: cfg}
+	t.up = flow{tap: t, up: true}
+	t.down = flow{tap: t}
+	t.h1.tap = t
+	t.h2.init(t)
+	if cfg.Mark && cfg.Side == ServerSide {
+		t.edit = new(marker)
+		t.h2.marks = make(map[uint32]*netlog.RequestRecord)
+	}
+	return t
+}
 
 // Last is the record of the request that began last; nil if none did.
-func (t *Tap) Last() *netlog.RequestRecord { panic("to be written") }
+func (t *Tap) Last() *netlog.RequestRecord {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.last
+}
 
 // Stream is the record of the request on an HTTP/2 stream that is not closed
 // yet; nil if there is none.
-func (t *Tap) Stream(id int64) *netlog.RequestRecord { panic("to be written") }
+func (t *Tap) Stream(id int64) *netlog.RequestRecord {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if s := t.h2.streams[uint32(id)]; s != nil {
+		return s.rec
+	}
+	return nil
+}
+
+// claim is the record of the request whose mark names the stream, also when
+// the stream was reset before its handler began. It answers once.
+func (t *Tap) claim(id int64) *netlog.RequestRecord {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	rec := t.h2.marks[uint32(id)]
+	delete(t.h2.marks, uint32(id))
+	return rec
+}
+
+// NetConn is the connection below, as in tls.Conn.
+func (t *Tap) NetConn() net.Conn { return t.Conn }
+
+type connectionStater interface {
+	ConnectionState() tls.ConnectionState
+}
+
+// HTTPConn is t as a server or client of HTTP should be given it: it has a
+// method ConnectionState if, and only if, the connection below has one.
+// http2.Server takes any connection with that method for TLS.
+func (t *Tap) HTTPConn() net.Conn {
+	if state, ok := t.Conn.(connectionStater); ok {
+		return &tlsTap{Tap: t, connectionStater: state}
+	}
+	return t
+}
+
+type tlsTap struct {
+	*Tap
+	connectionStater
+}
+
+// Read reads from the connection below.
+func (t *Tap) Read(p []byte) (int, error) {
+	if t.edit != nil {
+		return t.readEdited(p)
+	}
+	n, err := t.Conn.Read(p)
+	t.didRead(p[:n], err)
+	return n, err
+}
+
+// readEdited reads until there is something to give: the marker may hold back
+// the beginning of a frame header.
+func (t *Tap) readEdited(p []byte) (int, error) {
+	if len(p) == 0 {
+		return t.Conn.Read(p)
+	}
+	for {
+		if n := t.edit.flush(p); n > 0 {
+			return n, nil
+		}
+		if t.edit.failed != nil {
+			return 0, t.edit.takeError()
+		}
+		n, err := t.Conn.Read(p)
+		if framed := t.didRead(p[:n], err); !framed {
+			t.edit.stop()
+		}
+		n = t.edit.push(p, n)
+		if err != nil && !isTimeout(err) {
+			t.edit.stop() // nothing follows that would complete what is held back
+		}
+		t.edit.failed = err
+		if n > 0 {
+			return n, nil
+		}
+	}
+}
+
+// didRead records bytes that were read, and reports whether they are HTTP/2
+// frames, or may become some.
+func (t *Tap) didRead(p []byte, err error) (framed bool) {
+	t.mu.Lock()
+	in := t.incoming()
+	if len(p) > 0 {
+		in.count(len(p))
+		in.feed(p)
+	}
+	if err != nil {
+		t.readFailed(err)
+	}
+	framed = in.mayBeFrames()
+	notify := t.takeLimit()
+	t.mu.Unlock()
+	notify()
+	return framed
+}
+
+// Write writes to the connection below.
+func (t *Tap) Write(p []byte) (int, error) {
+	t.willWrite(p)
+	n, err := t.Conn.Write(p)
+	t.didWrite(len(p), n, err)
+	return n, err
+}
+
+// willWrite lets the parser see p before the peer can answer it.
+func (t *Tap) willWrite(p []byte) {
+	t.mu.Lock()
+	out := t.outgoing()
+	seen := min(out.ahead, len(p))
+	out.ahead -= seen
+	out.feed(p[seen:])
+	out.count(len(p))
+	notify := t.takeLimit()
+	t.mu.Unlock()
+	notify()
+}
+
+// didWrite corrects what willWrite took for granted. The parser has seen all
+// of the bytes; those that were not written are expected again.
+func (t *Tap) didWrite(asked, n int, err error) {
+	if n == asked && err == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out := t.outgoing()
+	out.count(n - asked)
+	out.ahead += asked - n
+	if err != nil {
+		t.writeFailed(err)
+	}
+}
+
+// CloseWrite shuts down the writing side of the connection below. Its error is
+// errors.ErrUnsupported where that has no such thing.
+func (t *Tap) CloseWrite() error {
+	half, ok := t.Conn.(interface{ CloseWrite() error })
+	if !ok {
+		return fmt.Errorf("wire: tap: CloseWrite on %T: %w", t.Conn, errors.ErrUnsupported)
+	}
+	t.mu.Lock()
+	t.outgoing().eof()
+	t.mu.Unlock()
+	return half.CloseWrite()
+}
+
+// Close records that this side closed the connection, unless its end is known
+// already, ends the requests that are open, and closes the connection below.
+func (t *Tap) Close() error {
+	t.mu.Lock()
+	t.ended("closed by " + t.cfg.Side.String())
+	t.closeRecord()
+	t.mu.Unlock()
+	return t.Conn.Close()
+}
+
+func (t *Tap) incoming() *flow {
+	if t.cfg.Side == ServerSide {
+		return &t.up
+	}
+	return &t.down
+}
+
+func (t *Tap) outgoing() *flow {
+	if t.cfg.Side == ServerSide {
+		return &t.down
+	}
+	return &t.up
+}
+
+// takeLimit returns what is to be called when t.mu is free.
+func (t *Tap) takeLimit() func() {
+	if !t.limited {
+		return func() {}
+	}
+	t.limited = false
+	n, onLimit := t.limit, t.cfg.OnLimit
+	if onLimit == nil || t.cfg.Side != ClientSide {
+		return func() {}
+	}
+	return func() { onLimit(n) }
+}
+
+// spoke records the protocol that was seen on the wire.
+func (t *Tap) spoke(protocol string) {
+	t.cfg.Record.Update(func(c *netlog.Connection) { c.Protocol = protocol })
+}
