@@ -1,0 +1,22 @@
+package alpn
+
+import "fmt"
+
+// HelloError says why a stream gave no ClientHello.
+type HelloError struct {
+	Offset int    // byte of the stream that is wrong, or where it ended
+	Looks  string // what the stream looks like, one of the Looks constants; "" is a ClientHello, damaged or cut
+	Reason string
+	Err    error // of Read; nil if the bytes themselves are wrong
+}
+
+func (e *HelloError) Error() string {
+	s := fmt.Sprintf("alpn: ClientHello: byte %d: %s", e.Offset, e.Reason)
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s
+}
+
+// Unwrap is the error of Read.
+func (e *HelloError) Unwrap() error { return e.Err }
