@@ -56,6 +56,8 @@ type Connection struct {
 	BytesDown       int64 // the same, server to client
 	HeaderBytesUp   int64 // header bytes as on the wire: HPACK blocks, or HTTP/1.1 heads; -1 is unknown
 	HeaderBytesDown int64
+
+	epoch *time.Time // the Log's first event, from which tables count time
 }
 
 // Used reports whether the connection carried at least one request.

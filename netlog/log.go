@@ -1,89 +1,175 @@
 package netlog
 
 import (
+	"cmp"
+	"errors"
+	"os"
+	"slices"
 	"sync"
 	"testing"
+	"time"
 )
 
 // Log is the record of connections and requests. Its zero value is ready; all
 // of its methods may be called from several goroutines at once, and what they
 // return are copies.
+//
+// A Log keeps everything until it is dropped: about 350 bytes and the URL for
+// each request.
 type Log struct {
 	mu          sync.Mutex
-	connections []*ConnectionRecord
-	requests    []*RequestRecord
+	connections []*ConnectionRecord // in order of ID
+	requests    []*RequestRecord    // in order of ID
 	stalls      []Stall
+	spare       []RequestRecord // allocated ahead, since servers record very many
 }
 
-// New returns an empty Log for one test, and prints it when that test fails.
+// New returns an empty Log for one test. When that test fails, it prints the
+// Log and writes it in full, with every request, as a netlog-….txt to the
+// test's ArtifactDir, which go test keeps if told to by -artifacts.
 func New(tb testing.TB) *Log {
 	log := new(Log)
 	tb.Cleanup(func() {
 		if tb.Failed() {
+			tb.Helper()
 			tb.Logf("netlog of the failed test:\n%s", log)
+			log.keep(tb)
 		}
 	})
 	return log
 }
 
-// String is the whole ledger as tables: connections, then requests in short.
-func (l *Log) String() string { return l.Connections().String() }
+func (l *Log) keep(tb testing.TB) {
+	tb.Helper()
+	file, err := os.CreateTemp(tb.ArtifactDir(), "netlog-*.txt") // a test may have several logs
+	if err == nil {
+		_, err = file.WriteString(l.full())
+		err = errors.Join(err, file.Close())
+	}
+	if err != nil {
+		tb.Logf("netlog: keep the log of the failed test: %v", err)
+	}
+}
 
 // Connections returns the connections that match every filter, in order of
 // opening.
 func (l *Log) Connections(filters ...Filter) Connections {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	epoch := l.epoch()
 	var all Connections
 	for _, r := range l.connections {
-		c := r.c
-		if matchConnection(filters, &c, r.statuses) {
-			all = append(all, c)
+		if selects(filters, factsOfConnection(&r.c, r.statuses)) {
+			all = append(all, r.snapshot(epoch))
 		}
 	}
+	slices.SortStableFunc(all, func(a, b Connection) int { return a.Opened.Compare(b.Opened) })
 	return all
 }
 
 // Requests returns the requests that match every filter, in order of their
-// start.
-func (l *Log) Requests(filters ...Filter) []Request {
+// start. Requests of one answer that one connection carried share its copy.
+func (l *Log) Requests(filters ...Filter) Requests {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var all []Request
-	copies := make(map[*ConnectionRecord]*Connection)
+	read := l.reader()
+	var all Requests
 	for _, r := range l.requests {
-		q := r.q
-		q.Connection = copyOf(r.conn, copies)
-		if matchRequest(filters, &q) {
+		if q := read.request(r); len(filters) == 0 || selects(filters, factsOfRequest(&q)) {
 			all = append(all, q)
 		}
 	}
+	slices.SortStableFunc(all, func(a, b Request) int { return a.Start.Compare(b.Start) })
 	return all
-}
-
-// copyOf lets the requests of one answer share the copy of their connection.
-func copyOf(r *ConnectionRecord, copies map[*ConnectionRecord]*Connection) *Connection {
-	if r == nil {
-		return nil
-	}
-	c, ok := copies[r]
-	if !ok {
-		snapshot := r.c
-		c = &snapshot
-		copies[r] = c
-	}
-	return c
 }
 
 // Stalls returns the stalls that match every filter, in order of their start.
 func (l *Log) Stalls(filters ...Filter) Stalls {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	read := l.reader()
 	var all Stalls
 	for _, s := range l.stalls {
-		if matchStall(filters, &s) {
+		if selects(filters, factsOfStall(&s, read.byID(s.Request))) {
+			s.epoch = read.epoch
 			all = append(all, s)
 		}
 	}
+	slices.SortStableFunc(all, func(a, b Stall) int {
+		return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.Request, b.Request))
+	})
 	return all
+}
+
+// reader makes the copies of one answer. Its owner holds l.mu.
+type reader struct {
+	log    *Log
+	epoch  *time.Time
+	copies map[*ConnectionRecord]*Connection
+}
+
+func (l *Log) reader() *reader {
+	return &reader{l, l.epoch(), make(map[*ConnectionRecord]*Connection)}
+}
+
+func (d *reader) request(r *RequestRecord) Request {
+	q := r.q
+	q.epoch = d.epoch
+	q.Connection = d.connection(r.conn)
+	if q.Protocol == "" {
+		q.Protocol = Unknown
+		if q.Connection != nil {
+			q.Protocol = q.Connection.Protocol
+		}
+	}
+	return q
+}
+
+func (d *reader) connection(r *ConnectionRecord) *Connection {
+	if r == nil {
+		return nil
+	}
+	c, ok := d.copies[r]
+	if !ok {
+		snapshot := r.snapshot(d.epoch)
+		c = &snapshot
+		d.copies[r] = c
+	}
+	return c
+}
+
+// byID is nil where there is no such request.
+func (d *reader) byID(id int64) *Request {
+	if id < 1 || id > int64(len(d.log.requests)) {
+		return nil
+	}
+	q := d.request(d.log.requests[id-1])
+	return &q
+}
+
+// epoch is the Log's first event, from which tables count time. The caller
+// holds l.mu.
+func (l *Log) epoch() *time.Time {
+	var first earliest
+	for _, r := range l.connections {
+		first.see(r.c.Opened)
+	}
+	for _, r := range l.requests {
+		first.see(r.q.Start)
+	}
+	for _, s := range l.stalls {
+		first.see(s.Start)
+	}
+	return (*time.Time)(&first)
+}
+
+type earliest time.Time
+
+func (e *earliest) see(t time.Time) {
+	if t.IsZero() {
+		return
+	}
+	if old := time.Time(*e); old.IsZero() || t.Before(old) {
+		*e = earliest(t)
+	}
 }

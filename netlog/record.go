@@ -8,6 +8,9 @@ import (
 // A fixture writes into a Log by records: Open gives one for a connection,
 // Request one for a request. They are the writing half of the package; a test
 // needs only the reading half.
+//
+// All times that a record sets by itself are taken under the Log's lock, so
+// that the order of IDs is the order of times.
 
 // ConnectionRecord is a connection that is still being written.
 type ConnectionRecord struct {
@@ -26,11 +29,9 @@ type RequestRecord struct {
 }
 
 // Open records a new connection. ID is set; Opened is now unless given; ALPN
-// and Protocol are Unknown unless given.
+// and Protocol are Unknown unless given. Requests is counted by the records of
+// requests, not by the caller.
 func (l *Log) Open(c Connection) *ConnectionRecord {
-	if c.Opened.IsZero() {
-		c.Opened = time.Now()
-	}
 	if c.ALPN == "" {
 		c.ALPN = Unknown
 	}
@@ -39,6 +40,9 @@ func (l *Log) Open(c Connection) *ConnectionRecord {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if c.Opened.IsZero() {
+		c.Opened = time.Now()
+	}
 	c.ID = int64(len(l.connections)) + 1
 	r := &ConnectionRecord{log: l, c: c}
 	l.connections = append(l.connections, r)
@@ -49,7 +53,7 @@ func (l *Log) Open(c Connection) *ConnectionRecord {
 func (r *ConnectionRecord) Log() *Log { return r.log }
 
 // Update changes the connection under the Log's lock; change must not block or
-// call the Log.
+// call the Log. A slice that it sets is the record's from then on.
 func (r *ConnectionRecord) Update(change func(*Connection)) {
 	r.log.mu.Lock()
 	defer r.log.mu.Unlock()
@@ -60,7 +64,15 @@ func (r *ConnectionRecord) Update(change func(*Connection)) {
 func (r *ConnectionRecord) Connection() Connection {
 	r.log.mu.Lock()
 	defer r.log.mu.Unlock()
-	return r.c
+	return r.snapshot(nil)
+}
+
+// snapshot shares nothing with r. The caller holds the Log's lock.
+func (r *ConnectionRecord) snapshot(epoch *time.Time) Connection {
+	c := r.c
+	c.Offered = slices.Clone(c.Offered)
+	c.epoch = epoch
+	return c
 }
 
 // Close records the end of the connection; the first call counts.
@@ -76,38 +88,76 @@ func (r *ConnectionRecord) Close(reason string) {
 
 // Request records a request that begins on this connection.
 func (r *ConnectionRecord) Request(q Request) *RequestRecord {
-	rec := r.log.Request(q)
-	rec.Attach(r)
+	r.log.mu.Lock()
+	defer r.log.mu.Unlock()
+	rec := r.log.request(q)
+	rec.attach(r)
 	return rec
 }
 
 // Request records a request that no connection carries yet. ID is set; Start
 // is now unless given.
 func (l *Log) Request(q Request) *RequestRecord {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.request(q)
+}
+
+// Sizes of the blocks in which records of requests are allocated: small at
+// first, as most tests make few.
+const (
+	firstBlock   = 4
+	largestBlock = 256
+)
+
+func (l *Log) request(q Request) *RequestRecord {
 	if q.Start.IsZero() {
 		q.Start = time.Now()
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	if len(l.spare) == 0 {
+		l.spare = make([]RequestRecord, min(max(len(l.requests), firstBlock), largestBlock))
+	}
+	rec := &l.spare[0]
+	l.spare = l.spare[1:]
 	q.ID = int64(len(l.requests)) + 1
-	rec := &RequestRecord{log: l, q: q}
+	rec.log, rec.q = l, q
 	l.requests = append(l.requests, rec)
 	return rec
 }
 
-// Attach says which connection carries the request. Attached again, as after a
-// replay, the request counts on both connections and belongs to the last.
+// Log is where the record is kept.
+func (q *RequestRecord) Log() *Log { return q.log }
+
+// Attach says which connection, of the same Log, carries the request. Attached
+// again, as after a replay, the request counts on both connections and belongs
+// to the last.
 func (q *RequestRecord) Attach(r *ConnectionRecord) {
 	q.log.mu.Lock()
 	defer q.log.mu.Unlock()
+	q.attach(r)
+}
+
+func (q *RequestRecord) attach(r *ConnectionRecord) {
 	q.release()
-	q.conn, q.open = r, true
+	q.conn = r
 	q.q.Leg = r.c.Leg
 	r.c.Requests++
-	r.inFlight++
-	r.c.MaxStreams = max(r.c.MaxStreams, r.inFlight)
 	if r.c.FirstUsed.IsZero() {
 		r.c.FirstUsed = time.Now()
+	}
+	r.answered(q.q.Status)
+	if !q.q.End.IsZero() {
+		return
+	}
+	q.open = true
+	r.inFlight++
+	r.c.MaxStreams = max(r.c.MaxStreams, r.inFlight)
+}
+
+// answered notes the status for the filter of that name; 0 is none yet.
+func (r *ConnectionRecord) answered(status int) {
+	if status != 0 && !slices.Contains(r.statuses, status) {
+		r.statuses = append(r.statuses, status)
 	}
 }
 
@@ -116,10 +166,9 @@ func (q *RequestRecord) Attach(r *ConnectionRecord) {
 func (q *RequestRecord) Update(change func(*Request)) {
 	q.log.mu.Lock()
 	defer q.log.mu.Unlock()
-	before := q.q.Status
 	change(&q.q)
-	if s := q.q.Status; s != before && q.conn != nil && !slices.Contains(q.conn.statuses, s) {
-		q.conn.statuses = append(q.conn.statuses, s)
+	if q.conn != nil {
+		q.conn.answered(q.q.Status)
 	}
 }
 
@@ -127,9 +176,8 @@ func (q *RequestRecord) Update(change func(*Request)) {
 func (q *RequestRecord) Request() Request {
 	q.log.mu.Lock()
 	defer q.log.mu.Unlock()
-	snapshot := q.q
-	snapshot.Connection = copyOf(q.conn, make(map[*ConnectionRecord]*Connection))
-	return snapshot
+	read := reader{log: q.log, copies: make(map[*ConnectionRecord]*Connection)}
+	return read.request(q)
 }
 
 // End records that the request is over: failed if err is not "". The first
@@ -144,7 +192,9 @@ func (q *RequestRecord) End(err string) {
 	}
 }
 
-// Pair ties the two requests of a proxy's legs together.
+// Pair ties the two requests of a proxy's legs together, both of the same Log.
+// Paired again, as after a retry upstream, a request names the last; the earlier
+// ones go on naming it.
 func (q *RequestRecord) Pair(other *RequestRecord) {
 	q.log.mu.Lock()
 	defer q.log.mu.Unlock()

@@ -1,6 +1,9 @@
 package netlog
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Request is one request and its answer as one side saw them: a copy, taken
 // when the Log was asked. A zero time means "not yet, or never".
@@ -28,6 +31,17 @@ type Request struct {
 	BodyBytesDown   int64
 
 	Err string // why it failed: a reset with its code, a broken connection; "" is success or unfinished
+
+	epoch *time.Time // as Connection.epoch
+}
+
+// host is the authority of the URL or, where the URL has none, the
+// connection's.
+func (r *Request) host() string {
+	if r.Connection != nil && !strings.Contains(r.URL, "://") {
+		return r.Connection.Host
+	}
+	return r.URL
 }
 
 // TimeToFirstByte is from the moment the request was sent to the first byte of

@@ -22,6 +22,8 @@ type Stall struct {
 	Request  int64  // its ID, if it is in the Log; else 0
 	Start    time.Time
 	Duration time.Duration
+
+	epoch *time.Time // as Connection.epoch
 }
 
 // Stalls is a list of stalls in order of their start.
@@ -59,4 +61,28 @@ func (s Stalls) Median() time.Duration {
 		return all[mid]
 	}
 	return (all[mid-1] + all[mid]) / 2
+}
+
+// String is a table with one line per stall. Times count from the first event
+// of the Log it is from.
+func (s Stalls) String() string { return s.table(0) }
+
+func (s Stalls) table(limit int) string {
+	if len(s) == 0 {
+		return "no stalls\n"
+	}
+	epoch := epochOf(s[0].epoch, s, func(one *Stall) time.Time { return one.Start })
+	return render(s, stallColumns(epoch), limit)
+}
+
+func stallColumns(epoch *time.Time) []column[Stall] {
+	return []column[Stall]{
+		{head: "kind", cell: func(s *Stall) string { return s.Kind }},
+		{head: "leg", cell: func(s *Stall) string { return string(s.Leg) }},
+		{head: "host", width: 32, cell: func(s *Stall) string { return s.Host }},
+		{head: "request", right: true, cell: func(s *Stall) string { return number(s.Request) }},
+		{head: "URL", width: 48, cell: func(s *Stall) string { return s.URL }},
+		{head: "start", right: true, cell: func(s *Stall) string { return since(epoch, s.Start) }},
+		{head: "duration", right: true, cell: func(s *Stall) string { return span(s.Duration) }},
+	}
 }
