@@ -42,7 +42,7 @@ func TestTables(t *testing.T) {
 		{"connections", log.Connections().String(), `
 id  leg         host           spoke     ALPN                     issuer                requests  streams  reached     opened   lived  opened because  closed because
  1  downstream  shop.test:443  http/1.1  http/1.1 of h2,http/1.1  proxy's own CA               1        1  used           +0s  (open)
- 2  upstream    shop.test:443  h2        h2 of h2,http/1.1        Example Ro…g name G2          1    1/250  used         +40ms  (open)  first request
+ 2  upstream    shop.test:443  h2        h2 of h2,http/1.1        Example Ro…g name G2         1    1/250  used         +40ms  (open)  first request
  3  upstream    shop.test:443            none                                                  0           handshaken   +41ms    1.5s                  another connection speaks h2
 `},
 		{"requests", log.Requests().String(), `
