@@ -2,6 +2,7 @@ package alpn
 
 import (
 	"crypto/tls"
+	"fmt"
 	"slices"
 )
 
@@ -137,5 +138,5 @@ func extensionName(id uint16) string {
 	case extKeyShare:
 		return "key_share"
 	}
-	return "extension"
+	return fmt.Sprintf("extension %d", id)
 }
