@@ -174,10 +174,7 @@ func (t *Tap) readEdited(p []byte) (int, error) {
 			return 0, t.edit.takeError()
 		}
 		n, err := t.Conn.Read(p)
-		if framed := t.didRead(p[:n], err); !framed {
-			t.edit.stop()
-		}
-		n = t.edit.push(p, n)
+		n = t.edit.push(p, n, t.didRead(p[:n], err))
 		if err != nil && !isTimeout(err) {
 			t.edit.stop() // nothing follows that would complete what is held back
 		}
@@ -188,9 +185,9 @@ func (t *Tap) readEdited(p []byte) (int, error) {
 	}
 }
 
-// didRead records bytes that were read, and reports whether they are HTTP/2
-// frames, or may become some.
-func (t *Tap) didRead(p []byte, err error) (framed bool) {
+// didRead records bytes that were read, and returns how many of them stand
+// before what the parser could not follow.
+func (t *Tap) didRead(p []byte, err error) (followed int) {
 	t.mu.Lock()
 	in := t.incoming()
 	if len(p) > 0 {
@@ -200,11 +197,11 @@ func (t *Tap) didRead(p []byte, err error) (framed bool) {
 	if err != nil {
 		t.readFailed(err)
 	}
-	framed = in.mayBeFrames()
+	followed = in.followed(len(p))
 	notify := t.takeLimit()
 	t.mu.Unlock()
 	notify()
-	return framed
+	return followed
 }
 
 // Write writes to the connection below.
@@ -252,7 +249,7 @@ func (t *Tap) CloseWrite() error {
 		return fmt.Errorf("wire: tap: CloseWrite on %T: %w", t.Conn, errors.ErrUnsupported)
 	}
 	t.mu.Lock()
-	t.outgoing().eof()
+	t.outgoing().eof(true)
 	t.mu.Unlock()
 	return half.CloseWrite()
 }

@@ -1,0 +1,108 @@
+package wire
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+
+	"example.com/wiretest/netlog"
+)
+
+// ending is why the connection ends: the first reason is the cause, the later
+// ones follow from it.
+type ending struct {
+	reason   string
+	notes    []string // what stopped a parser
+	recorded bool
+}
+
+// ended states a reason; the first counts.
+func (t *Tap) ended(reason string) {
+	if t.end.reason == "" {
+		t.end.reason = reason
+	}
+}
+
+// note adds to the reason what stopped a parser.
+func (t *Tap) note(text string) {
+	t.end.notes = append(t.end.notes, text)
+}
+
+// readFailed says what a failed Read means. It ends the answers if those are
+// what was read, but not the connection: the owner may still write.
+func (t *Tap) readFailed(err error) {
+	if isTimeout(err) || isOwnClose(err) {
+		return
+	}
+	t.ended(t.because("read", err))
+	t.incoming().eof(err == io.EOF)
+}
+
+// writeFailed says what a failed Write means. What the peer sent before it
+// closed may still be read.
+func (t *Tap) writeFailed(err error) {
+	if isTimeout(err) || isOwnClose(err) {
+		return
+	}
+	t.ended(t.because("write", err))
+}
+
+func (t *Tap) because(op string, err error) string {
+	peer := t.cfg.Side.peer()
+	switch {
+	case err == io.EOF, errors.Is(err, syscall.EPIPE):
+		return "closed by " + peer
+	case isReset(err):
+		return "reset by " + peer
+	}
+	return op + ": " + err.Error()
+}
+
+// closeRecord ends all that is open and records the end of the connection.
+func (t *Tap) closeRecord() {
+	if t.end.recorded {
+		return
+	}
+	t.end.recorded = true
+	if t.cfg.Side == ServerSide {
+		t.down.eof(t.end.reason == "closed by server")
+	}
+	t.h1.connectionEnded()
+	t.h2.connectionEnded()
+	reason := strings.Join(append([]string{t.end.reason}, t.end.notes...), "; ")
+	t.cfg.Record.Close(reason)
+}
+
+// unanswered is the error of a request whose answer can no longer end.
+func (t *Tap) unanswered() string {
+	return "connection closed before the answer ended: " + t.end.reason
+}
+
+func endUnanswered(t *Tap, rec *netlog.RequestRecord) {
+	if rec != nil {
+		rec.End(t.unanswered())
+	}
+}
+
+// isTimeout is about deadlines: the connection lives on.
+func isTimeout(err error) bool {
+	var ne net.Error
+	return errors.Is(err, os.ErrDeadlineExceeded) || errors.As(err, &ne) && ne.Timeout()
+}
+
+// isOwnClose is what a Read or Write returns when this end was closed, and
+// then Close knows the reason.
+func isOwnClose(err error) bool {
+	return errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe)
+}
+
+// wsaeconnreset is Windows' own number for a reset, which syscall.ECONNRESET
+// is not there.
+const wsaeconnreset = syscall.Errno(10054)
+
+func isReset(err error) bool {
+	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, wsaeconnreset)
+}

@@ -1,0 +1,188 @@
+package wire
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// maxHead is the longest message head, and trailer section, that is followed.
+const maxHead = 1 << 20
+
+// h1Head collects the head of a message: its lines up to the empty one (RFC
+// 9112, section 2.1). Like net/http it takes a bare LF for the end of a line.
+type h1Head struct {
+	buf  []byte
+	line int // where the last line begins
+}
+
+// take moves the beginning of p into the head, and returns its length and
+// whether the head is whole.
+func (h *h1Head) take(p []byte) (used int, whole bool, why string) {
+	for used < len(p) {
+		i := bytes.IndexByte(p[used:], '\n')
+		if i < 0 {
+			i = len(p) - used - 1
+		}
+		h.buf = append(h.buf, p[used:used+i+1]...)
+		used += i + 1
+		if len(h.buf) > maxHead {
+			return used, false, fmt.Sprintf("head is longer than %d bytes", maxHead)
+		}
+		if h.lineEnds() {
+			return used, true, ""
+		}
+	}
+	return used, false, ""
+}
+
+// lineEnds reports whether the line that ends here, if one does, ends the
+// head. Empty lines before a message are skipped (RFC 9112, section 2.2).
+func (h *h1Head) lineEnds() bool {
+	if h.buf[len(h.buf)-1] != '\n' {
+		return false
+	}
+	empty := len(bytes.TrimRight(h.buf[h.line:], "\r\n")) == 0
+	if empty && h.line == 0 {
+		h.buf = h.buf[:0]
+		return false
+	}
+	h.line = len(h.buf)
+	return empty
+}
+
+func (h *h1Head) reset() {
+	h.buf, h.line = h.buf[:0], 0
+	if cap(h.buf) > 64<<10 {
+		h.buf = nil
+	}
+}
+
+// h1Message is what a head says.
+type h1Message struct {
+	protocol string // "http/1.1" or "http/1.0"
+	method   string
+	target   string
+	status   int
+
+	host    string
+	length  int64 // Content-Length; -1 is none
+	coded   bool  // there is a Transfer-Encoding
+	chunked bool  // and chunked is the last of it
+}
+
+// startLine cuts the first line off a head.
+func startLine(head []byte) (line string, fields []byte) {
+	first, fields, _ := bytes.Cut(head, []byte("\n"))
+	return string(bytes.TrimRight(first, "\r")), fields
+}
+
+// parseRequest reads a request's head (RFC 9112, section 3).
+func parseRequest(head []byte) (h1Message, string) {
+	line, fields := startLine(head)
+	method, rest, _ := strings.Cut(line, " ")
+	i := strings.LastIndexByte(rest, ' ')
+	if i <= 0 || !isToken(method) {
+		return h1Message{}, fmt.Sprintf("malformed request line %q", clip(line))
+	}
+	m := h1Message{method: method, target: rest[:i], length: -1}
+	if m.protocol = h1Version(rest[i+1:]); m.protocol == "" {
+		return m, fmt.Sprintf("request line %q does not end in an HTTP/1 version", clip(line))
+	}
+	return m, m.fields(fields)
+}
+
+// parseAnswer reads a response's head (RFC 9112, section 4).
+func parseAnswer(head []byte) (h1Message, string) {
+	line, fields := startLine(head)
+	version, rest, _ := strings.Cut(line, " ")
+	code, _, _ := strings.Cut(rest, " ")
+	status, err := strconv.Atoi(code)
+	m := h1Message{protocol: h1Version(version), status: status, length: -1}
+	if err != nil || len(code) != 3 || status < 100 || m.protocol == "" {
+		return m, fmt.Sprintf("malformed status line %q", clip(line))
+	}
+	return m, m.fields(fields)
+}
+
+func h1Version(s string) string {
+	switch {
+	case s == "HTTP/1.0":
+		return "http/1.0"
+	case len(s) == len("HTTP/1.1") && strings.HasPrefix(s, "HTTP/1.") && s[7] >= '1' && s[7] <= '9':
+		return "http/1.1"
+	}
+	return ""
+}
+
+// fields reads the header fields that rule framing. Lines that are none are
+// left to the peer to refuse.
+func (m *h1Message) fields(b []byte) string {
+	for len(b) > 0 {
+		var line []byte
+		line, b, _ = bytes.Cut(b, []byte("\n"))
+		name, value, ok := bytes.Cut(line, []byte(":"))
+		if !ok || len(name) == 0 || name[0] == ' ' || name[0] == '\t' {
+			continue
+		}
+		if why := m.field(name, bytes.TrimSpace(value)); why != "" {
+			return why
+		}
+	}
+	if m.protocol == "http/1.0" { // which has no transfer codings
+		m.coded, m.chunked = false, false
+	}
+	return ""
+}
+
+func (m *h1Message) field(name, value []byte) string {
+	switch {
+	case is(name, "Host"):
+		m.host = string(value)
+	case is(name, "Content-Length"):
+		return m.contentLength(string(value))
+	case is(name, "Transfer-Encoding"):
+		codings := bytes.Split(value, []byte(","))
+		m.coded = true
+		m.chunked = is(bytes.TrimSpace(codings[len(codings)-1]), "chunked")
+	}
+	return ""
+}
+
+// contentLength takes one field; several, or a list, may only repeat the same
+// length (RFC 9112, section 6.3).
+func (m *h1Message) contentLength(value string) string {
+	for one := range strings.SplitSeq(value, ",") {
+		n, err := strconv.ParseUint(strings.TrimSpace(one), 10, 63)
+		if err != nil {
+			return fmt.Sprintf("Content-Length %q", clip(value))
+		}
+		if m.length >= 0 && m.length != int64(n) {
+			return fmt.Sprintf("Content-Length is %d and %d", m.length, n)
+		}
+		m.length = int64(n)
+	}
+	return ""
+}
+
+func is(name []byte, want string) bool {
+	return len(name) == len(want) && strings.EqualFold(string(name), want)
+}
+
+func isToken(s string) bool {
+	for i := range len(s) {
+		if s[i] <= ' ' || s[i] >= 0x7f || strings.IndexByte(`"(),/:;<=>?@[\]{}`, s[i]) >= 0 {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// clip keeps messages short.
+func clip(s string) string {
+	if len(s) > 80 {
+		return s[:80] + "…"
+	}
+	return s
+}

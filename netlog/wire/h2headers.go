@@ -1,0 +1,127 @@
+package wire
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+)
+
+// maxFieldLen is the longest name or value that is decoded; the decoder holds
+// no more than one field.
+const maxFieldLen = 1 << 20
+
+// block is a header block on its way through (RFC 9113, section 4.3), and the
+// decoder that lives as long as its direction.
+type block struct {
+	decoder *hpack.Decoder
+	table   uint32 // largest table that the encoder was allowed
+	lost    bool   // the decoder has missed something and is of no more use
+
+	open    bool
+	carrier uint32 // stream of the frames
+	promise bool   // of a PUSH_PROMISE
+	ends    bool   // END_STREAM
+	start   time.Time
+	length  int
+	head    head
+}
+
+// head is what a record needs of a header block.
+type head struct {
+	method, scheme, authority, path, protocol, host string
+	status                                          int
+}
+
+func (b *block) init() {
+	b.table = 4096 // RFC 9113, section 6.5.2
+	b.decoder = hpack.NewDecoder(b.table, b.field)
+	b.decoder.SetMaxStringLength(maxFieldLen)
+}
+
+func (b *block) field(f hpack.HeaderField) {
+	switch f.Name {
+	case ":method":
+		b.head.method = f.Value
+	case ":scheme":
+		b.head.scheme = f.Value
+	case ":authority":
+		b.head.authority = f.Value
+	case ":path":
+		b.head.path = f.Value
+	case ":protocol":
+		b.head.protocol = f.Value
+	case ":status":
+		b.head.status, _ = strconv.Atoi(f.Value)
+	case "host":
+		b.head.host = f.Value
+	}
+}
+
+func (f *h2Flow) blockBegins() {
+	b := &f.block
+	b.open, b.carrier, b.start = true, f.frame.stream, f.frame.start
+	b.promise = f.frame.kind == http2.FramePushPromise
+	b.ends = !b.promise && f.has(http2.FlagHeadersEndStream)
+	b.length, b.head = 0, head{}
+}
+
+func (f *h2Flow) fragment(p []byte) {
+	f.block.length += len(p)
+	if f.block.lost {
+		return
+	}
+	if _, err := f.block.decoder.Write(p); err != nil {
+		f.lose(err)
+	}
+}
+
+// lose gives up the decoding of header blocks, but not the frames. hpack's
+// decoder cannot go on after an error: its table would differ from the peer's.
+func (f *h2Flow) lose(err error) {
+	f.block.lost = true
+	f.h2.tap.note(f.malformed(fmt.Sprintf("header block of stream %d: %v", f.block.carrier, err)).text)
+}
+
+func (f *h2Flow) blockEnds() string {
+	b := &f.block
+	b.open = false
+	if !b.lost {
+		if err := b.decoder.Close(); err != nil {
+			f.lose(err)
+		}
+	}
+	f.flow.countHeader(b.length)
+	switch {
+	case b.promise: // decoded for the table's sake; no client here takes a push
+	case f.flow.up:
+		f.h2.requestBlock(b, f.now)
+	default:
+		f.h2.answerBlock(b)
+	}
+	b.head = head{}
+	return ""
+}
+
+// url is the target of the request (RFC 9113, section 8.3.1).
+func (h *head) url() string {
+	authority := h.authority
+	if authority == "" {
+		authority = h.host
+	}
+	if h.method == "CONNECT" && h.protocol == "" {
+		return authority
+	}
+	return targetURL(h.scheme, authority, h.path)
+}
+
+// targetURL joins a request's parts; "*" is the server itself (RFC 9110,
+// section 7.1).
+func targetURL(scheme, authority, path string) string {
+	if path == "*" {
+		path = ""
+	}
+	return scheme + "://" + authority + path
+}
