@@ -76,14 +76,10 @@ func (t *Tap) closeRecord() {
 	t.cfg.Record.Close(reason)
 }
 
-// unanswered is the error of a request whose answer can no longer end.
-func (t *Tap) unanswered() string {
-	return "connection closed before the answer ended: " + t.end.reason
-}
-
-func endUnanswered(t *Tap, rec *netlog.RequestRecord) {
+// cutOff ends a request whose answer can no longer end.
+func (t *Tap) cutOff(rec *netlog.RequestRecord) {
 	if rec != nil {
-		rec.End(t.unanswered())
+		rec.End("connection closed before the answer ended: " + t.end.reason)
 	}
 }
 

@@ -160,7 +160,7 @@ func (h *h1Conn) answersEnded(clean bool) {
 		a.done()
 	}
 	for x := h.pop(); x != nil; x = h.pop() {
-		endUnanswered(h.tap, x.rec)
+		h.tap.cutOff(x.rec)
 	}
 }
 

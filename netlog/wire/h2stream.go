@@ -180,7 +180,7 @@ func (h *h2Conn) reset(f *h2Flow, id uint32, code http2.ErrCode) {
 // answersEnded ends all requests that wait for more of an answer.
 func (h *h2Conn) answersEnded() {
 	for id, s := range h.streams {
-		endUnanswered(h.tap, s.rec)
+		h.tap.cutOff(s.rec)
 		delete(h.streams, id)
 	}
 }

@@ -118,6 +118,17 @@ func (t *Tap) Stream(id int64) *netlog.RequestRecord {
 	return nil
 }
 
+// unanswered is the record of the HTTP/1.1 request that is to be answered
+// next, or is being answered; nil if there is none, or if it is a CONNECT.
+func (t *Tap) unanswered() *netlog.RequestRecord {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if x := t.h1.current(); x != nil {
+		return x.rec
+	}
+	return nil
+}
+
 // claim is the record of the request whose mark names the stream, also when
 // the stream was reset before its handler began. It answers once.
 func (t *Tap) claim(id int64) *netlog.RequestRecord {
