@@ -1,0 +1,154 @@
+package origin_test
+
+import (
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"example.com/wiretest/alpn"
+	"example.com/wiretest/origin"
+)
+
+// events is a handler of server-sent events that only its context ends.
+func events(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	fmt.Fprint(w, "data: 1\n\n")
+	http.NewResponseController(w).Flush()
+	<-r.Context().Done()
+}
+
+func TestCloseEndsWhatIsGoingOn(t *testing.T) {
+	for _, proto := range []string{alpn.H2, alpn.HTTP11} {
+		t.Run(proto, func(t *testing.T) {
+			leavesNothing(t)
+			entered := make(chan struct{})
+			mux := http.NewServeMux()
+			mux.HandleFunc("/events", events)
+			mux.HandleFunc("/stalled", func(w http.ResponseWriter, r *http.Request) {
+				close(entered)
+				<-r.Context().Done()
+			})
+			mux.Handle("/", hello)
+			s, err := origin.Start(&origin.Config{Handler: mux, ALPN: alpn.Only(proto)})
+			require.NoError(t, err)
+
+			idle := s.Transport(nil)
+			get(t, &http.Client{Transport: idle}, s.URL) // its connection is idle now
+			silent := must(net.Dial("tcp", s.Addr))      // half a handshake
+			defer silent.Close()
+			stream := must(s.Client().Get(s.URL + "/events"))
+			defer stream.Body.Close()
+			var stalled sync.WaitGroup
+			stalled.Go(func() {
+				_, err := s.Client().Get(s.URL + "/stalled")
+				assert.Error(t, err, "answer of a stalled handler")
+			})
+			<-entered
+
+			start := time.Now()
+			require.NoError(t, s.Close())
+			assert.Less(t, time.Since(start), 4*time.Second, "Close waited for what it should end")
+			stalled.Wait()
+			_, err = io.ReadAll(stream.Body)
+			assert.Error(t, err, "end of an event stream that was cut")
+			_, err = io.ReadAll(silent)
+			assert.NotErrorIs(t, err, net.ErrClosed)
+			for _, c := range s.Log().Connections() {
+				assert.NotZero(t, c.Closed, "connection %d is open in the ledger", c.ID)
+				assert.NotEmpty(t, c.CloseReason, "connection %d", c.ID)
+			}
+			assert.NoError(t, s.Close(), "second Close")
+			_, err = net.Dial("tcp", s.Addr)
+			assert.Error(t, err, "dialled a closed origin")
+		})
+	}
+}
+
+func TestClosesOfOneServerAtOnce(t *testing.T) {
+	leavesNothing(t)
+	s, err := origin.Start(nil)
+	require.NoError(t, err)
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() { assert.NoError(t, s.Close()) })
+	}
+	all.Wait()
+}
+
+// stubborn is an origin with a handler that does not care for its context,
+// while one request is in it. release lets it go.
+func stubborn(tb testing.TB, proto string) (s *origin.Server, release func()) {
+	entered, free := make(chan struct{}), make(chan struct{})
+	s = origin.New(tb, &origin.Config{ALPN: alpn.Only(proto), Handler: http.HandlerFunc(
+		func(http.ResponseWriter, *http.Request) { close(entered); <-free },
+	)})
+	var client sync.WaitGroup
+	client.Go(func() {
+		if resp, err := s.Client().Get(s.URL + "/slow"); err == nil {
+			resp.Body.Close()
+		}
+	})
+	<-entered
+	return s, func() { close(free); client.Wait() }
+}
+
+func TestCloseNamesWhatHangs(t *testing.T) {
+	for _, proto := range []string{alpn.H2, alpn.HTTP11} {
+		leavesNothing(t)
+		r := &recorder{}
+		s, release := stubborn(r, proto)
+		start := time.Now()
+		err := s.Close()
+		assert.Regexp(t, `^origin: close: still running: GET \S*/slow \([5-9](\.\d+)?s\)$`, err)
+		assert.GreaterOrEqual(t, time.Since(start), 5*time.Second)
+		assert.Equal(t, err, s.Close(), "second Close")
+		r.finish()
+		assert.Contains(t, r.errors.String(), err.Error())
+		release()
+	}
+}
+
+func TestCloseEndsAClientThatStopsInTheMiddleOfItsHello(t *testing.T) {
+	leavesNothing(t)
+	s, err := origin.Start(nil)
+	require.NoError(t, err)
+	conn := must(net.Dial("tcp", s.Addr))
+	defer conn.Close()
+	_, err = conn.Write([]byte{22, 3, 1, 2, 0, 1, 0}) // of 512 bytes of ClientHello three
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+	_, err = io.ReadAll(conn)
+	assert.NotErrorIs(t, err, net.ErrClosed)
+}
+
+func TestPanicsAreShownWhenTheTestFails(t *testing.T) {
+	for _, proto := range []string{alpn.H2, alpn.HTTP11} {
+		r := &recorder{}
+		s := origin.New(r, &origin.Config{ALPN: alpn.Only(proto), Handler: http.HandlerFunc(
+			func(http.ResponseWriter, *http.Request) { panic("no such order") },
+		)})
+		_, err := s.Client().Get(s.URL)
+		assert.Error(t, err)
+		r.Error("the test failed")
+		r.finish()
+		assert.Contains(t, r.errors.String(), "HTTP server of "+s.URL)
+		assert.Contains(t, r.errors.String(), "no such order")
+	}
+}
+
+func TestHandshakesAfterCloseFail(t *testing.T) {
+	s, err := origin.Start(nil)
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+	_, err = tls.Dial("tcp", s.Addr, s.CA().ClientTLS())
+	assert.Error(t, err)
+	assert.Empty(t, s.Log().Connections())
+}

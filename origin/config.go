@@ -1,0 +1,188 @@
+package origin
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log"
+	"math"
+	"net"
+	"net/http"
+	"reflect"
+	"slices"
+
+	"example.com/wiretest/alpn"
+	"example.com/wiretest/ca"
+	"example.com/wiretest/netlog"
+)
+
+// Net is a place in a network: a *linkdelay.Host is one. Its methods are those
+// of net.ListenConfig and net.Dialer.
+type Net = interface {
+	Listen(ctx context.Context, network, address string) (net.Listener, error)
+	ListenPacket(ctx context.Context, network, address string) (net.PacketConn, error)
+	DialContext(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// Config says what an origin serves, and how. A nil Config, and the zero value
+// of every field, work.
+type Config struct {
+	// CA issues the certificates. nil is an authority of this origin's own,
+	// named "wiretest origin CA", which Server.CA returns.
+	CA *ca.Authority
+
+	// Net is where the origin listens, at ":0". nil is loopback: the same port
+	// of 127.0.0.1 and, where there is one, of [::1].
+	Net Net
+
+	// Handler answers the requests. wire.RequestOf and wire.ConnectionOf of
+	// package netlog/wire give it the records of what it serves. nil is Page.
+	Handler http.Handler
+
+	// Page is what is served where Handler is nil; both is an error. A nil
+	// Page is the published one (see Page), any other is taken literally.
+	Page *Page
+
+	// TLS is the server's side of TLS: client certificates, versions, tickets.
+	// It is cloned. Its own Certificates or GetCertificate are used where it, or
+	// what its GetConfigForClient returns, has them; otherwise CA issues a leaf
+	// for the name that the client asks for, or for the local address. ALPN, not
+	// NextProtos, says what is accepted; NextProtos with another content is an
+	// error.
+	TLS *tls.Config
+
+	// ALPN is what the origin accepts. Zero is Prefer(h2, http/1.1). A client
+	// with which no protocol is agreed on is served http/1.1.
+	ALPN alpn.Policy
+
+	// MaxConcurrentStreams is the limit stated to HTTP/2 clients
+	// (SETTINGS_MAX_CONCURRENT_STREAMS, RFC 9113, section 6.5.2). 0 is 256.
+	MaxConcurrentStreams int
+
+	// Log is where connections and requests are recorded. nil is a Log of this
+	// origin's own, which Server.Log returns; one that New made is printed when
+	// the test fails.
+	Log *netlog.Log
+
+	// ErrorLog gets what the HTTP server complains about, such as panics of
+	// Handler. nil: New keeps it and prints it when the test fails, Start
+	// discards it.
+	ErrorLog *log.Logger
+}
+
+const defaultStreams = 256
+
+// resolved is a copy of c, nil or not, that has been checked and in which
+// every default is filled in.
+func (c *Config) resolved() (*Config, error) {
+	full := Config{}
+	if c != nil {
+		full = *c
+	}
+	full.ALPN = full.ALPN.Or(alpn.Prefer(alpn.H2, alpn.HTTP11))
+	if err := full.validate(); err != nil {
+		return nil, fmt.Errorf("origin: %w", err)
+	}
+	if full.MaxConcurrentStreams == 0 {
+		full.MaxConcurrentStreams = defaultStreams
+	}
+	if full.Log == nil {
+		full.Log = new(netlog.Log)
+	}
+	if full.CA != nil {
+		return &full, nil
+	}
+	authority, err := ca.Generate(&ca.Config{Name: "wiretest origin CA"})
+	if err != nil {
+		return nil, fmt.Errorf("origin: default CA: %w", err)
+	}
+	full.CA = authority
+	return &full, nil
+}
+
+// validate checks a copy in which ALPN is filled in.
+func (c *Config) validate() error {
+	if isTypedNil(c.Net) {
+		return fmt.Errorf("Config.Net: typed nil %T", c.Net)
+	}
+	if isTypedNil(c.Handler) {
+		return fmt.Errorf("Config.Handler: typed nil %T", c.Handler)
+	}
+	if c.Handler != nil && c.Page != nil {
+		return errors.New("Config.Handler and Config.Page are both set: only one can answer")
+	}
+	if err := c.Page.validate(); err != nil {
+		return err
+	}
+	if err := validStreams(c.MaxConcurrentStreams); err != nil {
+		return err
+	}
+	return validALPN(c.ALPN, c.TLS)
+}
+
+func validStreams(n int) error {
+	if n < 0 {
+		return fmt.Errorf("Config.MaxConcurrentStreams: %d is negative", n)
+	}
+	if n > math.MaxInt32 {
+		return fmt.Errorf("Config.MaxConcurrentStreams: %d is above %d", n, math.MaxInt32)
+	}
+	return nil
+}
+
+// validALPN refuses what would be negotiated and then not be spoken, and a TLS
+// configuration that means to rule over the policy.
+func validALPN(policy alpn.Policy, cfg *tls.Config) error {
+	if err := policy.Validate(); err != nil {
+		return fmt.Errorf("Config.ALPN: %w", err)
+	}
+	spoken := []string{alpn.H2, alpn.HTTP11, alpn.HTTP10}
+	for _, proto := range policy.Protocols() {
+		if !slices.Contains(spoken, proto) {
+			return fmt.Errorf("Config.ALPN: %v: the origin does not speak %q, only %q", policy, proto, spoken)
+		}
+	}
+	if cfg == nil || cfg.NextProtos == nil || slices.Equal(cfg.NextProtos, policy.Protocols()) {
+		return nil
+	}
+	return fmt.Errorf("Config.TLS: NextProtos %q contradicts Config.ALPN %v: leave NextProtos nil, ALPN rules", cfg.NextProtos, policy)
+}
+
+// isTypedNil finds the nil pointer in an interface that is not nil, which
+// would panic much later and far from the mistake.
+func isTypedNil(v any) bool {
+	r := reflect.ValueOf(v)
+	switch r.Kind() {
+	case reflect.Pointer, reflect.Map, reflect.Slice, reflect.Func, reflect.Chan:
+		return r.IsNil()
+	}
+	return false
+}
+
+// serverTLS is the server's side of every handshake.
+func (c *Config) serverTLS() *tls.Config {
+	issued := c.CA.ServerTLS()
+	if c.TLS == nil {
+		return c.ALPN.Server(issued)
+	}
+	own := certified(c.TLS.Clone(), issued)
+	if ask := own.GetConfigForClient; ask != nil {
+		own.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+			asked, err := ask(hello)
+			if asked == nil || err != nil {
+				return nil, err
+			}
+			return certified(asked.Clone(), issued), nil
+		}
+	}
+	return c.ALPN.Server(own)
+}
+
+// certified is cfg, with the certificates of issued where it has none.
+func certified(cfg, issued *tls.Config) *tls.Config {
+	if len(cfg.Certificates) == 0 && cfg.GetCertificate == nil {
+		cfg.Certificates, cfg.GetCertificate = issued.Certificates, issued.GetCertificate
+	}
+	return cfg
+}

@@ -1,0 +1,83 @@
+package origin
+
+import (
+	"context"
+	"errors"
+	"net"
+	"time"
+
+	"example.com/wiretest/netlog"
+	"example.com/wiretest/netlog/wire"
+)
+
+// handshakeBound ends a handshake that does not get on, as with a client that
+// never speaks.
+const handshakeBound = 30 * time.Second
+
+// accept serves what l accepts until l or the origin is closed. Start starts
+// it, Close waits for it and for the connections that it starts.
+func (s *Server) accept(l net.Listener) {
+	for failures := 0; ; {
+		conn, err := l.Accept()
+		switch {
+		case err == nil:
+			failures = 0
+			s.running.Go(func() { s.serve(conn) })
+		case s.ctx.Err() != nil || errors.Is(err, net.ErrClosed):
+			return
+		default: // such as no descriptor being free: it may get better
+			failures++
+			if wait(s.ctx, min(time.Duration(failures)*5*time.Millisecond, time.Second)) != nil {
+				return
+			}
+		}
+	}
+}
+
+// serve owns conn.
+func (s *Server) serve(conn net.Conn) {
+	rec := s.log.Open(netlog.Connection{
+		Network: "tcp",
+		Host:    s.hostOf(conn),
+		Local:   conn.LocalAddr().String(),
+		Remote:  conn.RemoteAddr().String(),
+	})
+	s.setOpen(rec, true)
+	defer s.setOpen(rec, false)
+	ctx, cancel := context.WithTimeout(s.ctx, handshakeBound)
+	secured, err := wire.HandshakeServer(ctx, conn, s.tls, rec)
+	cancel()
+	s.nameHost(rec)
+	if err != nil {
+		return // HandshakeServer recorded it and closed conn
+	}
+	s.wire.ServeConn(secured, rec)
+}
+
+// hostOf is what a connection is for as long as no name was asked for. In a
+// Net the address of a connection can be that of a socket behind the name.
+func (s *Server) hostOf(conn net.Conn) string {
+	if s.inNet {
+		return s.Addr
+	}
+	return conn.LocalAddr().String()
+}
+
+func (s *Server) nameHost(rec *netlog.ConnectionRecord) {
+	_, port, _ := net.SplitHostPort(s.Addr) // a listener's own address
+	rec.Update(func(c *netlog.Connection) {
+		if c.ServerName != "" {
+			c.Host = net.JoinHostPort(c.ServerName, port)
+		}
+	})
+}
+
+func (s *Server) setOpen(rec *netlog.ConnectionRecord, open bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if open {
+		s.open[rec] = struct{}{}
+		return
+	}
+	delete(s.open, rec)
+}

@@ -1,0 +1,28 @@
+// Package origin is an HTTPS server for tests: it serves a page of many small
+// subresources with known delays, or a handler of one's own, over HTTP/2 and
+// HTTP/1.1, and records every connection and request that it sees.
+//
+//	site := origin.New(t, nil) // the published page of 171 requests
+//	app := myapp.New(site.Client())
+//	app.LoadPage(site.URL)
+//	netlog.RequireConnections(t, site.Log(), 1, alpn.H2, netlog.Used())
+//
+// With a handler, behind a certificate authority of the test's own, and with
+// nothing but HTTP/2:
+//
+//	site := origin.New(t, &origin.Config{
+//		CA:      authority,
+//		Handler: http.HandlerFunc(orders),
+//		ALPN:    alpn.Only(alpn.H2),
+//	})
+//
+// Without a Net it listens on loopback sockets, where any client reaches it. At
+// a host of a linkdelay.Network it is reached under that host's name, from
+// another host, over the link between the two:
+//
+//	site := origin.New(t, &origin.Config{Net: network.Host("origin.test")})
+//	client := &http.Client{Transport: site.Transport(network.Host("pc.test"))}
+//
+// A browser that opens Server.URL loads the page for real, and tells how it went
+// by Server.Report.
+package origin

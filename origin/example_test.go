@@ -1,0 +1,81 @@
+package origin_test
+
+import (
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"time"
+
+	"example.com/wiretest/alpn"
+	"example.com/wiretest/netlog"
+	"example.com/wiretest/origin"
+)
+
+// In a program or an Example there is no testing.TB: Start returns the error,
+// and the caller closes.
+func Example() {
+	site, err := origin.Start(&origin.Config{
+		Page: &origin.Page{Scripts: 2, Images: 1, DelayMin: time.Millisecond, DelayMax: 5 * time.Millisecond},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer site.Close()
+
+	for _, url := range append([]string{site.URL}, site.Assets()...) {
+		resp, err := site.Client().Get(url)
+		if err != nil {
+			log.Fatal(err)
+		}
+		io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+		fmt.Println(resp.Proto, resp.Status, resp.Request.URL.Path)
+	}
+	for _, c := range site.Log().Connections(netlog.Used()) {
+		fmt.Println(c.Requests, "requests over", c.Protocol, "from", c.Issuer)
+	}
+	// Output:
+	// HTTP/2.0 200 OK
+	// HTTP/2.0 200 OK /js/mod001.js
+	// HTTP/2.0 200 OK /js/mod002.js
+	// HTTP/2.0 200 OK /img/001.svg
+	// 4 requests over h2 from wiretest origin CA
+}
+
+// A Transport is the caller's to change: here it keeps to two connections, as
+// a browser does with six.
+func ExampleServer_Transport() {
+	site, err := origin.Start(&origin.Config{
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "hello") }),
+		ALPN:    alpn.Only(alpn.HTTP11),
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer site.Close()
+
+	transport := site.Transport(nil)
+	transport.MaxConnsPerHost = 2
+	client := &http.Client{Transport: transport}
+
+	done := make(chan error)
+	for range 10 {
+		go func() {
+			resp, err := client.Get(site.URL)
+			if err == nil {
+				_, err = io.Copy(io.Discard, resp.Body)
+				resp.Body.Close()
+			}
+			done <- err
+		}()
+	}
+	for range 10 {
+		if err := <-done; err != nil {
+			log.Fatal(err)
+		}
+	}
+	used := site.Log().Connections(netlog.Used())
+	fmt.Println(len(used) <= 2, len(site.Log().Requests()), used[0].Protocol)
+	// Output: true 10 http/1.1
+}

@@ -1,0 +1,209 @@
+package origin
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"example.com/wiretest/alpn"
+	"example.com/wiretest/ca"
+	"example.com/wiretest/netlog"
+	"example.com/wiretest/netlog/wire"
+)
+
+// Server is an origin that runs. URL and Addr are not to be changed.
+type Server struct {
+	URL  string // "https://" and Addr, without a slash at the end
+	Addr string // host:port: an address of loopback, or a name in Config.Net
+
+	ca      *ca.Authority
+	alpn    alpn.Policy
+	log     *netlog.Log
+	page    *Page // nil where Config.Handler serves
+	reports *inbox
+	inNet   bool
+	tls     *tls.Config
+	wire    *wire.Server
+
+	ctx       context.Context // ends when Close begins
+	cancel    context.CancelFunc
+	listeners []net.Listener
+	running   sync.WaitGroup // accept loops and connections; Close waits
+	closed    chan struct{}  // closed when Close is over
+	closeErr  error          // written before closed is
+
+	mu         sync.Mutex
+	closing    bool                                  // guarded by mu
+	open       map[*netlog.ConnectionRecord]struct{} // guarded by mu
+	transports []*http.Transport                     // guarded by mu
+	client     *http.Client                          // guarded by mu
+}
+
+// New starts an origin for one test. It is ready when New returns, and closed
+// by tb.Cleanup; what then still runs fails tb, by name. A mistaken cfg fails
+// tb at once.
+func New(tb testing.TB, cfg *Config) *Server {
+	tb.Helper()
+	own := Config{}
+	if cfg != nil {
+		own = *cfg
+	}
+	if own.Log == nil {
+		own.Log = netlog.New(tb)
+	}
+	complaints := new(complaints)
+	if own.ErrorLog == nil {
+		own.ErrorLog = complaints.logger()
+	}
+	s, err := Start(&own)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			tb.Error(err)
+		}
+		if text := complaints.String(); tb.Failed() && text != "" {
+			tb.Logf("HTTP server of %s:\n%s", s.URL, text)
+		}
+	})
+	return s
+}
+
+// Start starts an origin, which the caller closes. It is ready when Start
+// returns. The error names the field of cfg that is mistaken, and its value.
+func Start(cfg *Config) (*Server, error) {
+	c, err := cfg.resolved()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{
+		ca:     c.CA,
+		alpn:   c.ALPN,
+		log:    c.Log,
+		inNet:  c.Net != nil,
+		tls:    c.serverTLS(),
+		closed: make(chan struct{}),
+		open:   make(map[*netlog.ConnectionRecord]struct{}),
+	}
+	if s.listeners, err = listen(c.Net); err != nil {
+		return nil, fmt.Errorf("origin: listen: %w", err)
+	}
+	s.Addr = s.listeners[0].Addr().String()
+	s.URL = "https://" + s.Addr
+	s.wire = wire.NewServer(wire.ServerConfig{
+		Handler:              s.handler(c),
+		MaxConcurrentStreams: c.MaxConcurrentStreams,
+		ErrorLog:             c.ErrorLog,
+	})
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	for _, l := range s.listeners {
+		s.running.Go(func() { s.accept(l) })
+	}
+	return s, nil
+}
+
+func (s *Server) handler(c *Config) http.Handler {
+	if c.Handler != nil {
+		return c.Handler
+	}
+	page := c.Page.orPublished()
+	s.page, s.reports = &page, newInbox()
+	return newPageHandler(page, s.reports)
+}
+
+// CA is the authority that issues the origin's certificates: Config.CA, or the
+// origin's own.
+func (s *Server) CA() *ca.Authority { return s.ca }
+
+// Log is where the origin records: Config.Log, or its own.
+func (s *Server) Log() *netlog.Log { return s.log }
+
+// Assets are the URLs of the page's subresources in page order, without the
+// document; nil where Config.Handler serves.
+func (s *Server) Assets() []string {
+	if s.page == nil {
+		return nil
+	}
+	paths := s.page.Paths()
+	for i, path := range paths {
+		paths[i] = s.URL + path
+	}
+	return paths
+}
+
+// closeBound is how long Close waits for handlers that ignore the end of their
+// request's context.
+const closeBound = 5 * time.Second
+
+// Close cancels the contexts of all requests, closes every connection and
+// listener, and the idle connections of every Transport that was given out. It
+// waits for the handlers, 5 seconds at most; then its error names what still
+// runs. Close may be called again, and says the same.
+func (s *Server) Close() error {
+	s.mu.Lock()
+	first := !s.closing
+	s.closing = true
+	s.mu.Unlock()
+	if first {
+		s.closeErr = s.shutdown()
+		close(s.closed)
+	}
+	<-s.closed
+	return s.closeErr
+}
+
+func (s *Server) shutdown() error {
+	s.cancel()
+	for _, l := range s.listeners {
+		l.Close() // in a network that was closed before, it is closed already
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), closeBound)
+	defer cancel()
+	err := s.wire.Close(ctx)
+	s.closeIdle()
+	if left := s.await(ctx); err == nil {
+		err = left // where handlers still run so do their connections: the handlers are the news
+	}
+	if err != nil {
+		return errors.New("origin: close: " + strings.TrimPrefix(err.Error(), "wire: close: "))
+	}
+	return nil
+}
+
+// await waits until every goroutine of the origin has ended. When ctx ends
+// first, its own goroutine waits on with them, and the error names them.
+func (s *Server) await(ctx context.Context) error {
+	done := make(chan struct{})
+	go func() {
+		s.running.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return s.leftOpen()
+	}
+}
+
+func (s *Server) leftOpen() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	errs := []error{errors.New("still running: the accept loop")}
+	if len(s.open) > 0 {
+		errs = nil
+	}
+	for rec := range s.open {
+		c := rec.Connection()
+		errs = append(errs, fmt.Errorf("still running: connection %d from %s (%v)", c.ID, c.Remote, time.Since(c.Opened)))
+	}
+	return errors.Join(errs...)
+}
