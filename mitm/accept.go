@@ -1,0 +1,100 @@
+package mitm
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"example.com/wiretest/netlog"
+)
+
+// client is one connection of a client to the proxy.
+type client struct {
+	proxy  *Proxy
+	conn   net.Conn // as accepted
+	reader *bufio.Reader
+	rec    *netlog.ConnectionRecord
+	route  route // of CONNECT; zero where the client asks without it
+
+	// notMirrored is why Mirror could not ask the origin, until a request was
+	// told.
+	notMirrored atomic.Pointer[failure]
+}
+
+// accept serves what l accepts until l or the proxy is closed. Start starts
+// it, Close waits for it and for the connections that it starts.
+func (p *Proxy) accept(l net.Listener) {
+	for failures := 0; ; {
+		conn, err := l.Accept()
+		switch {
+		case err == nil:
+			failures = 0
+			p.running.Go(func() { p.serve(conn) })
+		case p.ctx.Err() != nil || errors.Is(err, net.ErrClosed):
+			return
+		default: // such as no descriptor being free: it may get better
+			failures++
+			if pause(p.ctx, min(time.Duration(failures)*5*time.Millisecond, time.Second)) != nil {
+				return
+			}
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// serve owns conn. Whatever ends it has written why into the record; should
+// something not have, the end is recorded all the same.
+func (p *Proxy) serve(conn net.Conn) {
+	c := &client{proxy: p, conn: conn, reader: bufio.NewReader(conn)}
+	c.rec = p.log.Open(netlog.Connection{
+		Leg:     Downstream,
+		Network: "tcp",
+		Local:   conn.LocalAddr().String(),
+		Remote:  conn.RemoteAddr().String(),
+	})
+	defer c.end("closed")
+	if p.add(c) {
+		c.first()
+	}
+}
+
+// add reports false, and c must end, once the proxy is closing.
+func (p *Proxy) add(c *client) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closing {
+		return false
+	}
+	p.clients[c.rec] = c
+	return true
+}
+
+// end closes the connection; the first reason counts.
+func (c *client) end(reason string) {
+	c.rec.Close(reason)
+	c.conn.Close()
+	p := c.proxy
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.clients, c.rec)
+}
+
+// clientOf is the connection that a handler serves.
+func (p *Proxy) clientOf(rec *netlog.ConnectionRecord) *client {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.clients[rec]
+}

@@ -1,0 +1,91 @@
+package mitm
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+)
+
+// bufferSize is how much of a body is held on its way: what is read at once is
+// written and flushed before more is read, so a slow client slows the origin.
+const bufferSize = 32 << 10
+
+// answer passes the origin's answer on, and reports whether it was whole.
+func (x *exchange) answer(resp *http.Response) (whole bool) {
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		x.fail(fmt.Errorf("%v: 101 Switching Protocols, which nobody asked for", x.route.target))
+		return false
+	}
+	respondWith(x.w, resp.Header)
+	x.frame(resp)
+	announced := x.announce(resp.Trailer)
+	x.w.WriteHeader(resp.StatusCode)
+	if !x.copyBody(resp) {
+		return false
+	}
+	x.sendTrailers(resp.Trailer, announced)
+	return true
+}
+
+// frame keeps the length if it is known. On HTTP/1.1 trailers cost it, because
+// only a chunked body has room for them.
+func (x *exchange) frame(resp *http.Response) {
+	h := x.w.Header()
+	if len(resp.Trailer) > 0 && x.in.ProtoMajor == 1 {
+		delete(h, "Content-Length")
+	}
+	if _, known := h["Content-Length"]; !known {
+		h["Content-Length"] = nil // so that net/http does not count a short body
+	}
+}
+
+// announce declares trailers whose names the origin has declared.
+func (x *exchange) announce(trailer http.Header) (n int) {
+	for name := range trailer {
+		x.w.Header().Add("Trailer", name)
+	}
+	return len(trailer)
+}
+
+// sendTrailers sends them all the way net/http has for undeclared ones if there
+// are more than were announced.
+func (x *exchange) sendTrailers(trailer http.Header, announced int) {
+	prefix := ""
+	if len(trailer) != announced {
+		prefix = http.TrailerPrefix
+	}
+	for name, values := range endToEnd(trailer) {
+		x.w.Header()[prefix+name] = values
+	}
+}
+
+// copyBody reports whether all of the body arrived and was written.
+func (x *exchange) copyBody(resp *http.Response) bool {
+	if resp.Body == http.NoBody {
+		return true
+	}
+	if x.rc.Flush() != nil { // the head goes out before the body is there
+		return false
+	}
+	buffer := x.proxy.buffers.Get().(*[]byte)
+	defer x.proxy.buffers.Put(buffer)
+	for left := resp.ContentLength; ; {
+		n, err := resp.Body.Read(*buffer)
+		left -= int64(n)
+		if n > 0 {
+			if _, err := x.w.Write((*buffer)[:n]); err != nil {
+				return false
+			}
+		}
+		switch {
+		case err == io.EOF:
+			return true
+		case err != nil:
+			return false
+		case n > 0 && left != 0: // else net/http flushes at the end of the handler
+			if x.rc.Flush() != nil {
+				return false
+			}
+		}
+	}
+}

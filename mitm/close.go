@@ -1,0 +1,99 @@
+package mitm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// closeBound is how long Close waits for what does not end by itself.
+const closeBound = 5 * time.Second
+
+// Close cancels every request, ends every connection and tunnel of both legs
+// at once, closes the listeners and the idle connections of every Transport
+// that was given out. It waits for all of it, 5 seconds at most; then its error
+// names what still runs. Close may be called again, and says the same.
+func (p *Proxy) Close() error {
+	p.mu.Lock()
+	first := !p.closing
+	p.closing = true
+	p.mu.Unlock()
+	if first {
+		p.closeErr = p.shutdown()
+		close(p.closed)
+	}
+	<-p.closed
+	return p.closeErr
+}
+
+func (p *Proxy) shutdown() error {
+	p.cancel()
+	for _, l := range p.listeners {
+		l.Close() // in a network that was closed before, it is closed already
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), closeBound)
+	defer cancel()
+	p.abortClients()
+	var wg sync.WaitGroup // of this function, which waits
+	wg.Go(func() { p.secure.Close() })
+	wg.Go(func() { p.plain.Close() })
+	err := p.server.Close(ctx)
+	p.closeIdle()
+	if left := p.await(ctx, &p.running); err == nil && left != nil {
+		err = p.leftOpen() // where handlers still run so do their connections: the handlers are the news
+	}
+	if left := p.await(ctx, &wg); err == nil && left != nil {
+		err = errors.New("still running: connections to origins")
+	}
+	if err != nil {
+		return fmt.Errorf("mitm: close: %w", err)
+	}
+	return nil
+}
+
+// await waits for wg. When ctx ends first, its own goroutine waits on with
+// what hangs, which the caller names.
+func (p *Proxy) await(ctx context.Context, wg *sync.WaitGroup) error {
+	done := make(chan struct{})
+	go func() {
+		wg.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// abortClients ends the connections that the wire.Server does not have yet, or
+// never gets: those before their first request, in a handshake or in a tunnel.
+func (p *Proxy) abortClients() {
+	p.mu.Lock()
+	var all []*client
+	for _, c := range p.clients {
+		all = append(all, c)
+	}
+	p.mu.Unlock()
+	for _, c := range all {
+		c.rec.Close("proxy closed")
+		c.conn.Close()
+	}
+}
+
+func (p *Proxy) leftOpen() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.clients) == 0 {
+		return errors.New("still running: the accept loop")
+	}
+	var errs []error
+	for rec := range p.clients {
+		c := rec.Connection()
+		errs = append(errs, fmt.Errorf("still running: connection %d from %s to %s (%v)", c.ID, c.Remote, c.Host, time.Since(c.Opened)))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,196 @@
+package mitm
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"reflect"
+	"slices"
+
+	"example.com/wiretest/alpn"
+	"example.com/wiretest/ca"
+	"example.com/wiretest/netlog"
+)
+
+// The two sides of a Proxy, as they stand in its Log and as filters of it.
+const (
+	Downstream netlog.Leg = "downstream" // between the clients and the proxy
+	Upstream   netlog.Leg = "upstream"   // between the proxy and the origins
+)
+
+// Net is a place in a network: a *linkdelay.Host is one. Its methods are those
+// of net.ListenConfig and net.Dialer.
+type Net = interface {
+	Listen(ctx context.Context, network, address string) (net.Listener, error)
+	ListenPacket(ctx context.Context, network, address string) (net.PacketConn, error)
+	DialContext(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// Config says how a Proxy stands in the path. A nil Config, and the zero value
+// of every field, work.
+type Config struct {
+	// CA issues the certificates that clients are shown. nil is an authority
+	// of this proxy's own, named "wiretest mitm CA", which Proxy.CA returns.
+	CA *ca.Authority
+
+	// RootCAs are what the proxy trusts origins by. nil is the host's own
+	// roots, as in crypto/tls.
+	RootCAs *x509.CertPool
+
+	// Net is where the proxy listens, at ":0", and from where it dials. nil is
+	// loopback: the same port of 127.0.0.1 and, where there is one, of [::1].
+	Net Net
+
+	// Downstream is the leg to the clients, Upstream the one to the origins.
+	Downstream, Upstream Leg
+
+	// Passthrough lists the hosts whose connections are not intercepted: bytes
+	// pass as they are, and the client sees the origin's certificate. An entry
+	// is "host" or "host:port", and a host that begins with "*." stands for
+	// every name below it, at any depth, but not for that name itself. It is
+	// compared with the target of CONNECT, without regard to case.
+	Passthrough []string
+
+	// Log is where connections and requests of both legs are recorded. nil is
+	// a Log of this proxy's own, which Proxy.Log returns; one that New made is
+	// printed when the test fails.
+	Log *netlog.Log
+}
+
+// Leg is how the proxy speaks on one of its sides. Its zero value is TLS with
+// HTTP/2 and HTTP/1.1.
+type Leg struct {
+	// ALPN is what the proxy accepts from clients, or offers to origins. Zero
+	// is Prefer(h2, http/1.1). Where no protocol is agreed on, http/1.1 is
+	// spoken.
+	ALPN alpn.Policy
+
+	// Mirror, on the downstream leg only, asks the origin first: it is offered
+	// what the client offered, as far as Upstream.ALPN allows, and the client
+	// is then given what the origin chose, and so within its own offer. ALPN
+	// must be zero with it.
+	//
+	// The origin is asked once the client has said what it offers, which is
+	// after CONNECT was answered. Where that fails, the client is accepted as
+	// without Mirror, and its first request is answered 502 with the reason.
+	Mirror bool
+
+	// TLS is what else TLS is configured with: versions, client certificates,
+	// InsecureSkipVerify. It is cloned. Downstream, Certificates or
+	// GetCertificate in it replace what CA would issue. Upstream, a ServerName
+	// in it replaces the client's, RootCAs serve where Config.RootCAs is nil,
+	// and a ClientSessionCache lets sessions resume; without one every
+	// handshake is a full one. NextProtos must be empty: ALPN rules.
+	TLS *tls.Config
+
+	// MaxConcurrentStreams limits the requests in flight on one HTTP/2
+	// connection. Downstream it is stated to clients
+	// (SETTINGS_MAX_CONCURRENT_STREAMS; RFC 9113, section 6.5.2), and 0 is
+	// 256. Upstream it lowers what the origin states, and 0 is no limit of the
+	// proxy's own.
+	MaxConcurrentStreams int
+}
+
+const defaultStreams = 256
+
+// resolved is a copy of c, nil or not, that has been checked and in which
+// every default is filled in.
+func (c *Config) resolved() (*Config, error) {
+	full := Config{}
+	if c != nil {
+		full = *c
+	}
+	if err := full.validate(); err != nil {
+		return nil, fmt.Errorf("mitm: %w", err)
+	}
+	both := alpn.Prefer(alpn.H2, alpn.HTTP11)
+	full.Downstream.ALPN = full.Downstream.ALPN.Or(both)
+	full.Upstream.ALPN = full.Upstream.ALPN.Or(both)
+	if full.Downstream.MaxConcurrentStreams == 0 {
+		full.Downstream.MaxConcurrentStreams = defaultStreams
+	}
+	if full.Log == nil {
+		full.Log = new(netlog.Log)
+	}
+	if full.CA != nil {
+		return &full, nil
+	}
+	authority, err := ca.Generate(&ca.Config{Name: "wiretest mitm CA"})
+	if err != nil {
+		return nil, fmt.Errorf("mitm: default CA: %w", err)
+	}
+	full.CA = authority
+	return &full, nil
+}
+
+func (c *Config) validate() error {
+	if isTypedNil(c.Net) {
+		return fmt.Errorf("Config.Net: typed nil %T", c.Net)
+	}
+	if err := c.Downstream.validateDownstream(); err != nil {
+		return fmt.Errorf("downstream leg: %w", err)
+	}
+	if err := c.Upstream.validateUpstream(); err != nil {
+		return fmt.Errorf("upstream leg: %w", err)
+	}
+	if c.RootCAs != nil && c.Upstream.TLS != nil && c.Upstream.TLS.RootCAs != nil {
+		return errors.New("upstream leg: TLS.RootCAs and Config.RootCAs are both set: only one can count")
+	}
+	for i, entry := range c.Passthrough {
+		if _, err := parsePattern(entry); err != nil {
+			return fmt.Errorf("Config.Passthrough[%d]: %q: %w", i, entry, err)
+		}
+	}
+	return nil
+}
+
+func (l *Leg) validateDownstream() error {
+	if l.Mirror && !l.ALPN.IsZero() {
+		return fmt.Errorf("Mirror and ALPN %v are both set: Mirror leaves the choice to the origin", l.ALPN)
+	}
+	if l.TLS != nil && l.TLS.GetConfigForClient != nil {
+		return errors.New("TLS.GetConfigForClient: the proxy decides by CONNECT target and ALPN; set the other fields")
+	}
+	return l.validate()
+}
+
+func (l *Leg) validateUpstream() error {
+	if l.Mirror {
+		return errors.New("Mirror is for the downstream leg")
+	}
+	return l.validate()
+}
+
+func (l *Leg) validate() error {
+	if err := l.ALPN.Validate(); err != nil {
+		return fmt.Errorf("ALPN: %w", err)
+	}
+	spoken := []string{alpn.H2, alpn.HTTP11}
+	for _, proto := range l.ALPN.Protocols() {
+		if !slices.Contains(spoken, proto) {
+			return fmt.Errorf("ALPN: %v: the proxy does not speak %q, only %q", l.ALPN, proto, spoken)
+		}
+	}
+	if l.TLS != nil && len(l.TLS.NextProtos) > 0 {
+		return fmt.Errorf("TLS.NextProtos: %q: must be empty, ALPN rules", l.TLS.NextProtos)
+	}
+	if n := l.MaxConcurrentStreams; n < 0 || n > math.MaxInt32 {
+		return fmt.Errorf("MaxConcurrentStreams: %d: must be from 0 to %d", n, math.MaxInt32)
+	}
+	return nil
+}
+
+// isTypedNil finds the nil pointer in an interface that is not nil, which
+// would panic much later and far from the mistake.
+func isTypedNil(v any) bool {
+	r := reflect.ValueOf(v)
+	switch r.Kind() {
+	case reflect.Pointer, reflect.Map, reflect.Slice, reflect.Func, reflect.Chan:
+		return r.IsNil()
+	}
+	return false
+}

@@ -1,0 +1,101 @@
+package mitm
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"example.com/wiretest/netlog"
+)
+
+// first looks at how a client begins: with CONNECT, or with an HTTP request
+// for the proxy to forward.
+func (c *client) first() {
+	word, err := c.firstWord()
+	switch {
+	case err != nil:
+		c.end(err.Error())
+	case word == http.MethodConnect:
+		c.connect()
+	default:
+		c.rec.Update(func(r *netlog.Connection) { r.ALPN = netlog.NoALPN })
+		c.proxy.server.ServeConn(ahead(c.conn, c.reader), c.rec)
+	}
+}
+
+// longestMethod is more than any registered method has (RFC 9110, section
+// 16.1.1: UPDATEREDIRECTREF has 17).
+const longestMethod = 32
+
+// firstWord waits for the method of an HTTP/1.x request without taking it. It
+// asks for one more byte at a time, so that it never waits for bytes which the
+// client need not send.
+func (c *client) firstWord() (string, error) {
+	for n := 1; n <= longestMethod; n++ {
+		b, err := c.reader.Peek(n)
+		if err != nil {
+			return "", ended(b, err)
+		}
+		switch ch := b[n-1]; {
+		case ch == ' ' && n > 1:
+			return string(b[:n-1]), nil
+		case !isToken(ch):
+			return "", notHTTP(b)
+		}
+	}
+	b, _ := c.reader.Peek(longestMethod)
+	return "", notHTTP(b)
+}
+
+// isToken is by RFC 9110, section 5.6.2.
+func isToken(ch byte) bool {
+	switch {
+	case '0' <= ch && ch <= '9', 'a' <= ch && ch <= 'z', 'A' <= ch && ch <= 'Z':
+		return true
+	}
+	return strings.IndexByte("!#$%&'*+-.^_`|~", ch) >= 0
+}
+
+func ended(b []byte, err error) error {
+	switch {
+	case !errors.Is(err, io.EOF):
+		return fmt.Errorf("before its first request: %s", oneLine(bare(err)))
+	case len(b) == 0:
+		return errors.New("client closed it before its first request")
+	}
+	return fmt.Errorf("client closed it in the middle of a method: %q", b)
+}
+
+func notHTTP(b []byte) error {
+	switch {
+	case b[0] == 0x16:
+		return errors.New("not HTTP: a TLS handshake with the proxy itself; its URL begins with http://")
+	case b[0] == 4 || b[0] == 5:
+		return fmt.Errorf("not HTTP: a SOCKS%d greeting", b[0])
+	}
+	return fmt.Errorf("not HTTP: begins with %q", b)
+}
+
+const maxHead = 64 << 10
+
+// head takes the head of the request, and nothing after it.
+func (c *client) head() (*http.Request, error) {
+	var head bytes.Buffer
+	for {
+		line, err := c.reader.ReadSlice('\n')
+		head.Write(line)
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			return nil, fmt.Errorf("in the head of CONNECT: %w", err)
+		}
+		if head.Len() > maxHead {
+			return nil, fmt.Errorf("head of CONNECT is longer than %d bytes", maxHead)
+		}
+		if whole := bytes.HasSuffix(head.Bytes(), []byte("\n\r\n")) || bytes.HasSuffix(head.Bytes(), []byte("\n\n")); whole {
+			return http.ReadRequest(bufio.NewReader(&head))
+		}
+	}
+}

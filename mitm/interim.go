@@ -1,0 +1,53 @@
+package mitm
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptrace"
+	"net/textproto"
+)
+
+// interim passes on answers of status 1xx, any number of them, until the final
+// one is there. They come on a goroutine of the connection to the origin, which
+// may still be at it when the request has failed.
+type interim struct {
+	w    http.ResponseWriter
+	busy chan struct{} // held while one is written, and after end for ever
+	over chan struct{} // closed by end
+}
+
+func newInterim(w http.ResponseWriter) *interim {
+	return &interim{w, make(chan struct{}, 1), make(chan struct{})}
+}
+
+func (i *interim) trace(ctx context.Context) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{Got1xxResponse: i.write})
+}
+
+// write leaves out 100, which net/http's server sends by itself when the body
+// is read, and that happens when the origin has said 100.
+func (i *interim) write(code int, header textproto.MIMEHeader) error {
+	if code == http.StatusContinue {
+		return nil
+	}
+	select {
+	case <-i.over:
+		return nil
+	case i.busy <- struct{}{}:
+	}
+	defer func() { <-i.busy }()
+	h := i.w.Header()
+	clear(h)
+	for name, values := range endToEnd(http.Header(header)) {
+		h[name] = values
+	}
+	i.w.WriteHeader(code)
+	clear(h)
+	return nil
+}
+
+// end waits for one that is being written; none is after it.
+func (i *interim) end() {
+	close(i.over)
+	i.busy <- struct{}{}
+}

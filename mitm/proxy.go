@@ -1,0 +1,138 @@
+package mitm
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+	"testing"
+
+	"example.com/wiretest/alpn"
+	"example.com/wiretest/ca"
+	"example.com/wiretest/netlog"
+	"example.com/wiretest/netlog/wire"
+)
+
+// Proxy is an intercepting proxy that runs. URL is not to be changed.
+type Proxy struct {
+	URL string // "http://" and host:port: an address of loopback, or a name in Config.Net
+
+	ca          *ca.Authority
+	log         *netlog.Log
+	net         Net // nil is loopback
+	url         *url.URL
+	passthrough []pattern
+	mirror      bool
+	downstream  map[string]*tls.Config // by what Mirror lets the client have; without Mirror the only one is at ""
+	upstream    Leg
+	upstreamTLS *tls.Config // without a policy and, mostly, without a ServerName
+	server      *wire.Server
+	secure      *wire.Pool // TLS to origins
+	plain       *wire.Pool
+	buffers     sync.Pool // *[]byte of bufferSize
+
+	ctx       context.Context // ends when Close begins
+	cancel    context.CancelFunc
+	listeners []net.Listener
+	running   sync.WaitGroup // accept loops and clients' connections; Close waits
+	closed    chan struct{}  // closed when Close is over
+	closeErr  error          // written before closed is
+
+	mu         sync.Mutex
+	closing    bool                                 // guarded by mu
+	clients    map[*netlog.ConnectionRecord]*client // open ones; guarded by mu
+	mirrored   map[string]*wire.ClientConn          // the last one by key; guarded by mu
+	transports []*http.Transport                    // guarded by mu
+	httpClient *http.Client                         // guarded by mu
+}
+
+// New starts a proxy for one test. It is ready when New returns, and closed by
+// tb.Cleanup; what then still runs fails tb, by name. A mistaken cfg fails tb
+// at once.
+func New(tb testing.TB, cfg *Config) *Proxy {
+	tb.Helper()
+	own := Config{}
+	if cfg != nil {
+		own = *cfg
+	}
+	if own.Log == nil {
+		own.Log = netlog.New(tb)
+	}
+	p, err := Start(&own)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return p
+}
+
+// Start starts a proxy, which the caller closes. It is ready when Start
+// returns. The error names the field of cfg that is mistaken, and its value.
+func Start(cfg *Config) (*Proxy, error) {
+	c, err := cfg.resolved()
+	if err != nil {
+		return nil, err
+	}
+	p := &Proxy{
+		ca:       c.CA,
+		log:      c.Log,
+		net:      c.Net,
+		mirror:   c.Downstream.Mirror,
+		upstream: c.Upstream,
+		closed:   make(chan struct{}),
+		clients:  make(map[*netlog.ConnectionRecord]*client),
+		mirrored: make(map[string]*wire.ClientConn),
+	}
+	p.buffers.New = func() any { b := make([]byte, bufferSize); return &b }
+	for _, entry := range c.Passthrough {
+		pat, _ := parsePattern(entry) // checked by resolved
+		p.passthrough = append(p.passthrough, pat)
+	}
+	if p.listeners, err = listen(c.Net); err != nil {
+		return nil, fmt.Errorf("mitm: listen: %w", err)
+	}
+	p.url = &url.URL{Scheme: "http", Host: p.listeners[0].Addr().String()}
+	p.URL = p.url.String()
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	p.configureTLS(c)
+	p.startWire(c)
+	for _, l := range p.listeners {
+		p.running.Go(func() { p.accept(l) })
+	}
+	return p, nil
+}
+
+// startWire makes what speaks HTTP; Close closes it.
+func (p *Proxy) startWire(c *Config) {
+	p.server = wire.NewServer(wire.ServerConfig{
+		Handler:              p,
+		MaxConcurrentStreams: c.Downstream.MaxConcurrentStreams,
+	})
+	p.secure = wire.NewPool(wire.PoolConfig{Dial: p.dialSecure, ExpectH2: offersH2(c.Upstream.ALPN)})
+	p.plain = wire.NewPool(wire.PoolConfig{Dial: p.dialPlain})
+}
+
+func offersH2(policy alpn.Policy) bool {
+	for _, proto := range policy.Protocols() {
+		if proto == alpn.H2 {
+			return true
+		}
+	}
+	return false
+}
+
+// CA is the authority that clients have to trust: Config.CA, or the proxy's
+// own.
+func (p *Proxy) CA() *ca.Authority { return p.ca }
+
+// Log is where the proxy records: Config.Log, or its own. Its connections and
+// requests are on the legs Downstream and Upstream; a request of one leg names
+// the one of the other by its Pair.
+func (p *Proxy) Log() *netlog.Log { return p.log }

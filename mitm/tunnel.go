@@ -1,0 +1,132 @@
+package mitm
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+
+	"example.com/wiretest/netlog"
+)
+
+// tunnel is a connection whose bytes pass uninspected.
+type tunnel struct {
+	proxy    *Proxy
+	down, up end
+}
+
+// end is a tunnel's connection on one leg.
+type end struct {
+	conn net.Conn
+	rec  *netlog.ConnectionRecord
+}
+
+// passThrough dials the origin before it answers CONNECT, so that the client
+// hears of it if that fails.
+func (c *client) passThrough() {
+	markTunnel(c.rec)
+	conn, rec, err := c.proxy.dial(c.proxy.ctx, c.route)
+	if err != nil {
+		c.refuseConnect(http.StatusBadGateway, fmt.Errorf("upstream leg: %w", err))
+		return
+	}
+	markTunnel(rec)
+	t := &tunnel{c.proxy, end{ahead(c.conn, c.reader), c.rec}, end{conn, rec}}
+	defer rec.Close("closed")
+	defer conn.Close()
+	if !c.established() {
+		rec.Close("the client has gone")
+		return
+	}
+	t.run()
+}
+
+func markTunnel(rec *netlog.ConnectionRecord) {
+	rec.Update(func(c *netlog.Connection) { c.Tunnel = true })
+}
+
+// run copies both ways until both are over. The first of them to fail ends the
+// other, and so does Close.
+func (t *tunnel) run() {
+	stop := make(chan struct{})
+	var copying, waiting sync.WaitGroup // of this function, which waits
+	waiting.Go(func() {
+		select {
+		case <-t.proxy.ctx.Done():
+			t.abort("proxy closed")
+		case <-stop:
+		}
+	})
+	copying.Go(func() { t.copy(t.up, t.down, "client", func(c *netlog.Connection) *int64 { return &c.BytesUp }) })
+	copying.Go(func() { t.copy(t.down, t.up, "origin", func(c *netlog.Connection) *int64 { return &c.BytesDown }) })
+	copying.Wait()
+	close(stop)
+	waiting.Wait()
+	t.close("both sides closed")
+}
+
+// copy passes what from sends, and at its end half-closes to.
+func (t *tunnel) copy(to, from end, sender string, count func(*netlog.Connection) *int64) {
+	buffer := t.proxy.buffers.Get().(*[]byte)
+	defer t.proxy.buffers.Put(buffer)
+	for {
+		n, err := from.conn.Read(*buffer)
+		if n > 0 {
+			for _, e := range []end{from, to} {
+				e.rec.Update(func(c *netlog.Connection) { *count(c) += int64(n) })
+			}
+			if _, err := to.conn.Write((*buffer)[:n]); err != nil {
+				t.abort(fmt.Sprintf("write of what the %s sent: %s", sender, oneLine(bare(err))))
+				return
+			}
+		}
+		switch {
+		case err == io.EOF:
+			t.closeWrite(to, sender)
+			return
+		case err != nil:
+			t.abort(fmt.Sprintf("%s: %s", sender, oneLine(bare(err))))
+			return
+		}
+	}
+}
+
+// closeWrite passes an end on. A transport that cannot half-close is closed.
+func (t *tunnel) closeWrite(to end, sender string) {
+	half, ok := to.conn.(closeWriter)
+	if !ok {
+		t.close(sender + " closed")
+		return
+	}
+	if err := half.CloseWrite(); err != nil && !errors.Is(err, net.ErrClosed) {
+		t.abort(fmt.Sprintf("end of what the %s sent: %s", sender, oneLine(bare(err))))
+	}
+}
+
+// abort ends both connections without waiting for what is under way, so that a
+// reset arrives as one.
+func (t *tunnel) abort(reason string) {
+	for _, e := range []end{t.down, t.up} {
+		if lingering, ok := inner(e.conn).(interface{ SetLinger(seconds int) error }); ok {
+			lingering.SetLinger(0)
+		}
+	}
+	t.close(reason)
+}
+
+func (t *tunnel) close(reason string) {
+	for _, e := range []end{t.down, t.up} {
+		e.rec.Close(reason)
+		e.conn.Close()
+	}
+}
+
+// inner is the connection as it was accepted.
+func inner(conn net.Conn) net.Conn {
+	if over, ok := conn.(interface{ NetConn() net.Conn }); ok {
+		return over.NetConn()
+	}
+	return conn
+}

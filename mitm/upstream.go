@@ -1,0 +1,66 @@
+package mitm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+
+	"example.com/wiretest/netlog"
+	"example.com/wiretest/netlog/wire"
+)
+
+// dialSecure opens a connection for the pool of those with TLS.
+func (p *Proxy) dialSecure(ctx context.Context, _ string) (*wire.ClientConn, error) {
+	r := routeOf(ctx)
+	cfg, err := p.toOrigin(r)
+	if err != nil {
+		return nil, fmt.Errorf("TLS with %v: %w", r.target, err)
+	}
+	conn, rec, err := p.dial(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	secured, err := wire.HandshakeClient(ctx, conn, cfg, rec)
+	if err != nil {
+		return nil, fmt.Errorf("TLS with %v: %w", r.target, bare(errors.Unwrap(err))) // without "wire: TLS handshake"
+	}
+	return wire.NewClientConn(secured, p.speaks(rec))
+}
+
+// dialPlain opens a connection for the pool of those without TLS.
+func (p *Proxy) dialPlain(ctx context.Context, _ string) (*wire.ClientConn, error) {
+	conn, rec, err := p.dial(ctx, routeOf(ctx))
+	if err != nil {
+		return nil, err
+	}
+	rec.Update(func(c *netlog.Connection) { c.ALPN = netlog.NoALPN })
+	return wire.NewClientConn(conn, p.speaks(rec))
+}
+
+func (p *Proxy) speaks(rec *netlog.ConnectionRecord) wire.ClientConfig {
+	return wire.ClientConfig{Record: rec}
+}
+
+// dial opens a connection to an origin and its record, which it closes if it
+// fails.
+func (p *Proxy) dial(ctx context.Context, r route) (net.Conn, *netlog.ConnectionRecord, error) {
+	rec := p.log.Open(netlog.Connection{Leg: Upstream, Network: "tcp", Host: r.target.String()})
+	conn, err := p.dialContext(ctx, r.target)
+	if err != nil {
+		err = fmt.Errorf("dial %v: %w", r.target, bare(err))
+		rec.Close(oneLine(err))
+		return nil, nil, err
+	}
+	rec.Update(func(c *netlog.Connection) {
+		c.Local, c.Remote = conn.LocalAddr().String(), conn.RemoteAddr().String()
+	})
+	return conn, rec, nil
+}
+
+func (p *Proxy) dialContext(ctx context.Context, t target) (net.Conn, error) {
+	if p.net != nil {
+		return p.net.DialContext(ctx, "tcp", t.String())
+	}
+	return new(net.Dialer).DialContext(ctx, "tcp", t.String())
+}
