@@ -1,47 +1,138 @@
 package wire
 
 import (
+	"context"
+	"crypto/tls"
+	"fmt"
 	"net"
 	"net/http"
+	"sync/atomic"
+	"time"
 
 	"example.com/wiretest/netlog"
 )
 
 // ClientConfig says what a ClientConn speaks.
 type ClientConfig struct {
-	Record   *netlog.ConnectionRecord // its ALPN is the protocol; http/1.1 where that is no name
-	Scheme   string                   // "" is "https" over TLS, else "http"
-	OnChange func()                   // called without locks when Limit changes or Done closes
+	Record *netlog.ConnectionRecord // its ALPN is the protocol, http/1.1 where that is no name; nil records into nothing
+	Scheme string                   // of the URLs recorded; "" is "https" over TLS, else "http"
+	// OnChange is called without locks when Limit changes or Done closes.
+	OnChange func()
+	// ExpectContinue is how long a request with Expect: 100-continue keeps its
+	// body back for want of an answer (RFC 9110, section 10.1.1); 0 is a second.
+	ExpectContinue time.Duration
 }
 
 // ClientConn speaks HTTP as a client over one connection, behind a Tap. It adds
-// no header of its own: no User-Agent, no Accept-Encoding.
-type ClientConn struct{}
+// no header of its own: no User-Agent, no Accept-Encoding. It follows no
+// redirect, replays no request, and does not decompress.
+type ClientConn struct {
+	rec      *netlog.ConnectionRecord
+	protocol string
+	tls      *tls.ConnectionState // nil on a plain connection
+	pipe     *clientPipe
+	http     *http.ClientConn
+	onChange func()
+
+	limit atomic.Int64
+	done  chan struct{}
+	ended atomic.Bool   // done is closed or about to be
+	turn  chan struct{} // holds a token while an http/1.1 exchange lasts
+
+	lastSent *netlog.RequestRecord // on h2; net/http's lock of writing guards it
+
+	pooled atomic.Pointer[func()] // the Pool's own OnChange
+}
+
+// initialLimit is what a client takes for the limit of streams until the
+// server states one (RFC 9113, section 6.5.2, recommends at least 100).
+const initialLimit = 100
 
 // NewClientConn starts to speak on conn, plain or a *tls.Conn after its
-// handshake.
-func NewClientConn(conn net.Conn, cfg ClientConfig) (*ClientConn, error) { panic("to be written") }
+// handshake. When it fails, conn is closed.
+func NewClientConn(conn net.Conn, cfg ClientConfig) (*ClientConn, error) {
+	c := &ClientConn{
+		tls:      stateOf(conn),
+		onChange: cfg.OnChange,
+		done:     make(chan struct{}),
+		turn:     make(chan struct{}, 1),
+	}
+	c.rec = recordFor(cfg.Record, c.tls)
+	c.protocol = protocolOf(c.rec)
+	c.limit.Store(1)
+	if c.protocol == protoH2 {
+		c.limit.Store(initialLimit)
+	}
+	if cfg.Scheme == "" {
+		cfg.Scheme = schemeOf(c.tls)
+	}
+	c.pipe = newClientPipe(c, conn, cfg.Scheme)
+	if err := c.start(cfg); err != nil {
+		c.pipe.Close()
+		return nil, fmt.Errorf("wire: client: %s to %s: %w", c.protocol, conn.RemoteAddr(), err)
+	}
+	return c, nil
+}
 
-// RoundTrip sends req and returns the answer as soon as its head is there.
-// started, if not nil, is called once the head was sent, with the record that
-// the Tap made of it.
-func (c *ClientConn) RoundTrip(req *http.Request, started func(*netlog.RequestRecord)) (*http.Response, error) {
-	panic("to be written")
+// start gives the pipe to net/http. To it the connection is a plain one, over
+// which it speaks what it is told to: both protocols start alike on all
+// versions of Go, whatever TLS said.
+func (c *ClientConn) start(cfg ClientConfig) (err error) {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(c.protocol == protoHTTP1)
+	protocols.SetUnencryptedHTTP2(c.protocol == protoH2)
+	transport := &http.Transport{
+		DialContext:           func(context.Context, string, string) (net.Conn, error) { return c.pipe, nil },
+		Protocols:             protocols,
+		DisableCompression:    true,
+		ExpectContinueTimeout: cfg.ExpectContinue,
+	}
+	if cfg.ExpectContinue == 0 {
+		transport.ExpectContinueTimeout = time.Second
+	}
+	c.http, err = transport.NewClientConn(context.Background(), "http", "connection:80")
+	return err
 }
 
 // Limit is how many requests may be in flight: 1 on http/1.1; on h2 what the
 // server stated, 100 before it did.
-func (c *ClientConn) Limit() int { panic("to be written") }
+func (c *ClientConn) Limit() int { return int(c.limit.Load()) }
 
 // Protocol is "http/1.1" or "h2".
-func (c *ClientConn) Protocol() string { panic("to be written") }
+func (c *ClientConn) Protocol() string { return c.protocol }
 
 // Record is the connection's record.
-func (c *ClientConn) Record() *netlog.ConnectionRecord { panic("to be written") }
+func (c *ClientConn) Record() *netlog.ConnectionRecord { return c.rec }
 
 // Done is closed when the connection takes no more requests: it was closed, it
-// broke, or the server said GOAWAY or Connection: close.
-func (c *ClientConn) Done() <-chan struct{} { panic("to be written") }
+// broke, or the server said GOAWAY or Connection: close. Requests in flight may
+// still be answered.
+func (c *ClientConn) Done() <-chan struct{} { return c.done }
 
-// Close closes the connection at once.
-func (c *ClientConn) Close() error { panic("to be written") }
+// Close closes the connection at once; requests in flight fail. It is
+// idempotent.
+func (c *ClientConn) Close() error {
+	c.http.Close()
+	// After 101 the connection is the caller's, and net/http leaves it open.
+	return c.pipe.Close()
+}
+
+// finish closes done; the first call tells those who asked. It is called
+// wherever net/http touches the connection.
+func (c *ClientConn) finish() bool {
+	if !c.ended.CompareAndSwap(false, true) {
+		return false
+	}
+	close(c.done)
+	return true
+}
+
+// changed must be called without locks.
+func (c *ClientConn) changed() {
+	if hook := c.pooled.Load(); hook != nil {
+		(*hook)()
+	}
+	if c.onChange != nil {
+		c.onChange()
+	}
+}

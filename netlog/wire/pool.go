@@ -2,14 +2,16 @@ package wire
 
 import (
 	"context"
+	"errors"
+	"sync"
 	"time"
-
-	"example.com/wiretest/netlog"
 )
 
 // PoolConfig says how a Pool opens connections.
 type PoolConfig struct {
-	// Dial opens a connection to host ("host:port").
+	// Dial opens a connection to host ("host:port"). Its context has the values
+	// of the caller's, but ends with the Pool alone: a connection whose caller
+	// has gone or was served otherwise is for the next.
 	Dial func(ctx context.Context, host string) (*ClientConn, error)
 	// MaxConns is the limit of http/1.1 connections to one host; 0 is none.
 	MaxConns int
@@ -21,31 +23,96 @@ type PoolConfig struct {
 
 // Pool hands out connections first come first served: one h2 connection to a
 // host, whose limit of streams it keeps, or as many http/1.1 ones as there are
-// requests in flight, up to MaxConns.
-type Pool struct{}
+// requests in flight, up to MaxConns. Of idle connections the one that was
+// used last is taken, as browsers do.
+//
+// What a host speaks is learned from each new connection and kept. A host that
+// is known to speak h2 is dialled once at a time, whatever ExpectH2 says; an h2
+// connection that others have made superfluous before it was used is closed.
+type Pool struct {
+	cfg    PoolConfig
+	ctx    context.Context // of all dials; ends with Close
+	cancel context.CancelFunc
+	tasks  sync.WaitGroup // dials, and closing of connections
 
-// NewPool returns an empty Pool. Close it.
-func NewPool(cfg PoolConfig) *Pool { panic("to be written") }
-
-// Lease is the right to one request on a connection. Release it when the
-// answer has ended.
-type Lease struct {
-	Conn    *ClientConn
-	Wait    time.Duration // from Get to the lease
-	Stalled string        // a netlog.Stalled… kind if a limit made it wait, else ""
-	StallAt time.Time     // when that wait began
+	mu     sync.Mutex // never held while blocking
+	hosts  map[string]*poolHost
+	closed bool
 }
 
-// Release gives the right back; idempotent. A connection that is Done, or that
-// reuse is false for, leaves the pool.
-func (l *Lease) Release(reuse bool) { panic("to be written") }
+// NewPool returns an empty Pool. Close it.
+func NewPool(cfg PoolConfig) *Pool {
+	p := &Pool{cfg: cfg, hosts: make(map[string]*poolHost)}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	return p
+}
+
+var errPoolClosed = errors.New("wire: pool: closed")
 
 // Get waits for the right to send one request to host. Callers are served in
-// the order of their calls. Waiting ends with ctx, with a failed dial (whose
-// error the caller for whom it was dialled gets), or with Close.
-func (p *Pool) Get(ctx context.Context, host string) (*Lease, error) { panic("to be written") }
+// the order of their calls; whichever connection is free first, a new one or a
+// used one, goes to the one who waits longest. Waiting ends with ctx, with a
+// failed dial (whose error the caller for whom it was dialled gets), or with
+// Close.
+func (p *Pool) Get(ctx context.Context, host string) (*Lease, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, context.Cause(ctx)
+	}
+	w := &waiter{ctx: ctx, since: time.Now(), ready: make(chan struct{})}
+	if err := p.enqueue(host, w); err != nil {
+		return nil, err
+	}
+	select {
+	case <-w.ready:
+	case <-ctx.Done():
+		p.leave(host, w, context.Cause(ctx))
+	}
+	return w.lease, w.err
+}
+
+func (p *Pool) enqueue(host string, w *waiter) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return errPoolClosed
+	}
+	h := p.hosts[host]
+	if h == nil {
+		h = &poolHost{pool: p, name: host, conns: make(map[*pooledConn]struct{})}
+		p.hosts[host] = h
+	}
+	h.waiting = append(h.waiting, w)
+	h.schedule()
+	return nil
+}
+
+// leave takes w out of the queue, or gives back what it has just been given.
+func (p *Pool) leave(host string, w *waiter, cause error) {
+	p.mu.Lock()
+	h := p.hosts[host]
+	if h.drop(w) {
+		w.err = cause
+		h.schedule()
+		p.mu.Unlock()
+		return
+	}
+	p.mu.Unlock()
+	if w.lease != nil {
+		w.lease.Release(true)
+		w.lease, w.err = nil, cause
+	}
+}
 
 // Close closes all connections, ends all waiting and waits for dials to end.
-func (p *Pool) Close() error { panic("to be written") }
-
-var _ = netlog.StalledMaxStreams
+// It is idempotent.
+func (p *Pool) Close() error {
+	p.mu.Lock()
+	p.closed = true
+	for _, h := range p.hosts {
+		h.shut()
+	}
+	p.mu.Unlock()
+	p.cancel()
+	p.tasks.Wait()
+	return nil
+}

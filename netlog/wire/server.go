@@ -2,41 +2,142 @@ package wire
 
 import (
 	"context"
+	"io"
 	"log"
 	"net"
 	"net/http"
+	"sync"
 
 	"example.com/wiretest/netlog"
 )
 
 // ServerConfig says how a Server serves.
 type ServerConfig struct {
-	Handler              http.Handler
-	MaxConcurrentStreams int         // SETTINGS_MAX_CONCURRENT_STREAMS; 0 is 256
-	ErrorLog             *log.Logger // nil discards
+	Handler              http.Handler // nil answers 404
+	MaxConcurrentStreams int          // SETTINGS_MAX_CONCURRENT_STREAMS (RFC 9113, section 6.5.2); 0 is 256
+	StreamWindow         int          // initial window for what a client uploads on one stream, in bytes; 0 is net/http's 1 MiB
+	ConnWindow           int          // the same for all streams of a connection; 0 is net/http's 1 MiB
+	ErrorLog             *log.Logger  // nil discards
 }
 
 // Server serves HTTP/1.1 and HTTP/2 on connections that it is given, each
 // behind a Tap. Its owner accepts and does the TLS handshake.
-type Server struct{}
+type Server struct {
+	cfg    ServerConfig
+	ctx    context.Context // of all requests; ends with Close
+	cancel context.CancelFunc
+	h1     *http.Server
+	h2     func() *http2Server // made at the first connection that speaks it
+
+	mu      sync.Mutex // never held while blocking
+	conns   map[*servedConn]struct{}
+	running map[*running]struct{}
+	closed  bool
+	idle    chan struct{} // closed when closed and both maps are empty
+}
 
 // NewServer returns a Server. Close it.
-func NewServer(cfg ServerConfig) *Server { panic("to be written") }
+func NewServer(cfg ServerConfig) *Server {
+	if cfg.Handler == nil {
+		cfg.Handler = http.NotFoundHandler()
+	}
+	if cfg.MaxConcurrentStreams <= 0 {
+		cfg.MaxConcurrentStreams = 256
+	}
+	if cfg.ErrorLog == nil {
+		cfg.ErrorLog = log.New(io.Discard, "", 0)
+	}
+	s := &Server{
+		cfg:     cfg,
+		conns:   make(map[*servedConn]struct{}),
+		running: make(map[*running]struct{}),
+		idle:    make(chan struct{}),
+	}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.h1 = newHTTP1Server(s)
+	s.h2 = sync.OnceValue(func() *http2Server { return newHTTP2Server(s) })
+	return s
+}
 
 // ServeConn serves conn, plain or a *tls.Conn after its handshake, until it
 // ends, and closes it. The protocol is rec's ALPN, http/1.1 where that is no
-// name. It returns when the connection is over, also one that a handler has
-// hijacked and closed.
-func (s *Server) ServeConn(conn net.Conn, rec *netlog.ConnectionRecord) { panic("to be written") }
+// name; so a plain connection whose record says h2 is served by prior
+// knowledge (RFC 9113, section 3.3). It returns when the connection and its
+// handlers are over, also one that a handler has hijacked and closed. On a
+// closed Server it closes conn at once.
+func (s *Server) ServeConn(conn net.Conn, rec *netlog.ConnectionRecord) {
+	c := newServedConn(s, conn, rec)
+	if !s.add(c) {
+		c.Close()
+		return
+	}
+	defer s.remove(c)
+	defer c.Close()
+	if c.protocol == protoH2 {
+		s.h2().serve(c)
+		return
+	}
+	serveHTTP1(s.h1, c)
+}
 
-// Close cancels the contexts of all requests, closes all connections and waits
-// for the handlers until ctx is done; then its error names the requests that
-// still run.
-func (s *Server) Close(ctx context.Context) error { panic("to be written") }
+func (s *Server) add(c *servedConn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return false
+	}
+	s.conns[c] = struct{}{}
+	return true
+}
 
-// RequestOf is the record of the request that a handler serves; nil outside of
-// a Server's handlers.
-func RequestOf(r *http.Request) *netlog.RequestRecord { panic("to be written") }
+func (s *Server) remove(c *servedConn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.conns, c)
+	s.checkIdle()
+}
 
-// ConnectionOf is the record of the connection that a handler serves.
-func ConnectionOf(r *http.Request) *netlog.ConnectionRecord { panic("to be written") }
+// checkIdle is called with mu held whenever closed or a map has changed.
+func (s *Server) checkIdle() {
+	if !s.closed || len(s.conns) > 0 || len(s.running) > 0 {
+		return
+	}
+	select {
+	case <-s.idle:
+	default:
+		close(s.idle)
+	}
+}
+
+// Close cancels the contexts of all requests, closes all connections, also
+// hijacked ones, and waits for the handlers until ctx is done; then its error
+// names the requests that still run. It may be called several times; each call
+// waits anew.
+func (s *Server) Close(ctx context.Context) error {
+	s.mu.Lock()
+	s.closed = true
+	conns := make([]*servedConn, 0, len(s.conns))
+	for c := range s.conns {
+		conns = append(conns, c)
+	}
+	s.checkIdle()
+	s.mu.Unlock()
+
+	s.cancel()
+	for _, c := range conns {
+		// Each ends within closeGrace, and ServeConn, which is waited for,
+		// does not return before its connection is closed.
+		go c.Close()
+	}
+	select {
+	case <-s.idle:
+		return nil
+	default:
+	}
+	select {
+	case <-s.idle:
+		return nil
+	case <-ctx.Done():
+		return s.stillRunning()
+	}
+}

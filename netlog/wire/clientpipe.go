@@ -1,0 +1,111 @@
+package wire
+
+import (
+	"errors"
+	"net"
+	"os"
+	"sync/atomic"
+
+	"example.com/wiretest/netlog"
+)
+
+// clientPipe is the connection that net/http gets of a ClientConn. By what
+// passes it knows, sooner than net/http tells, when the connection is of no
+// more use and when a head was sent.
+type clientPipe struct {
+	net.Conn // the tap
+	client   *ClientConn
+	tap      *Tap
+	raw      net.Conn // below the tap
+
+	stated  atomic.Int64            // limit that the tap has seen and net/http perhaps not; 0 is none
+	sending atomic.Pointer[sending] // http/1.1: the request whose head is being written
+
+	closing atomic.Bool
+	failure error
+	closed  chan struct{}
+}
+
+func newClientPipe(c *ClientConn, conn net.Conn, scheme string) *clientPipe {
+	p := &clientPipe{client: c, raw: conn, closed: make(chan struct{})}
+	p.tap = NewTap(conn, TapConfig{
+		Side:     ClientSide,
+		Protocol: c.protocol,
+		Record:   c.rec,
+		Scheme:   scheme,
+		OnLimit:  func(n int) { p.stated.Store(int64(n) + 1) },
+	})
+	p.Conn = p.tap
+	return p
+}
+
+// Read is called by net/http's reading goroutine alone, without locks.
+func (p *clientPipe) Read(b []byte) (int, error) {
+	// Asking for more, net/http has taken in what it read before: now it will
+	// not hold back a request that the new limit allows.
+	p.publishLimit()
+	n, err := p.Conn.Read(b)
+	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) || p.goneAway() {
+		p.publishLimit()
+		if p.client.finish() {
+			p.client.changed()
+		}
+	}
+	return n, err
+}
+
+func (p *clientPipe) publishLimit() {
+	n := p.stated.Swap(0)
+	if n == 0 {
+		return
+	}
+	if old := p.client.limit.Swap(n - 1); old != n-1 {
+		p.client.changed()
+	}
+}
+
+// goneAway reports whether the server has said GOAWAY.
+func (p *clientPipe) goneAway() (gone bool) {
+	if p.client.protocol != protoH2 {
+		return false
+	}
+	p.client.rec.Update(func(c *netlog.Connection) { gone = c.GoAway != "" })
+	return gone
+}
+
+func (p *clientPipe) Write(b []byte) (int, error) {
+	n, err := p.Conn.Write(b)
+	if err != nil {
+		p.finishUnderLocks()
+		return n, err
+	}
+	if s := p.sending.Load(); s != nil {
+		if rec := p.tap.Last(); rec != s.before {
+			p.sending.CompareAndSwap(s, nil)
+			s.sent(rec)
+		}
+	}
+	return n, nil
+}
+
+// finishUnderLocks is finish for where net/http may hold its locks. The
+// goroutine ends when those who are told return.
+func (p *clientPipe) finishUnderLocks() {
+	if p.client.finish() {
+		go p.client.changed()
+	}
+}
+
+// Close closes the connection; later calls wait for the first.
+func (p *clientPipe) Close() error {
+	if p.closing.CompareAndSwap(false, true) {
+		p.finishUnderLocks()
+		p.failure = closeSoon(p.tap, p.raw)
+		close(p.closed)
+	}
+	<-p.closed
+	return p.failure
+}
+
+// CloseWrite is for the owner of an upgraded connection.
+func (p *clientPipe) CloseWrite() error { return p.tap.CloseWrite() }

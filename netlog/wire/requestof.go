@@ -1,0 +1,80 @@
+package wire
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"example.com/wiretest/netlog"
+)
+
+type contextKey int
+
+const (
+	connKey    contextKey = iota // *servedConn
+	requestKey                   // *netlog.RequestRecord
+)
+
+func withConn(ctx context.Context, c *servedConn) context.Context {
+	return context.WithValue(ctx, connKey, c)
+}
+
+func connOf(r *http.Request) *servedConn {
+	c, _ := r.Context().Value(connKey).(*servedConn)
+	return c
+}
+
+// serveRequest calls the Server's handler. net/http recovers from its panics.
+func serveRequest(w http.ResponseWriter, r *http.Request) {
+	c := connOf(r)
+	call := &running{method: r.Method, path: r.RequestURI, since: time.Now()}
+	if !c.server.begin(c, call) {
+		panic(http.ErrAbortHandler)
+	}
+	defer c.server.finish(c, call)
+	r = c.attach(r)
+	c.server.cfg.Handler.ServeHTTP(w, r)
+}
+
+// attach ties r to its record. On HTTP/1.1 that is by the connection, because
+// a copy of r would not get the trailers that nobody declared.
+func (c *servedConn) attach(r *http.Request) *http.Request {
+	if c.protocol == protoH2 {
+		id, ok := streamMark(r)
+		if !ok {
+			return r
+		}
+		return r.WithContext(context.WithValue(r.Context(), requestKey, c.tap.claim(id)))
+	}
+	r.TLS = c.tls
+	rec := c.tap.unanswered()
+	c.server.mu.Lock()
+	c.current = rec
+	c.server.mu.Unlock()
+	return r
+}
+
+// RequestOf is the record of the request that a handler serves; nil outside of
+// a Server's handlers. On HTTP/1.1 it is good until the handler returns.
+func RequestOf(r *http.Request) *netlog.RequestRecord {
+	if rec, ok := r.Context().Value(requestKey).(*netlog.RequestRecord); ok {
+		return rec
+	}
+	c := connOf(r)
+	if c == nil {
+		return nil
+	}
+	c.server.mu.Lock()
+	defer c.server.mu.Unlock()
+	return c.current
+}
+
+// ConnectionOf is the record of the connection that a handler serves; nil
+// outside of a Server's handlers.
+func ConnectionOf(r *http.Request) *netlog.ConnectionRecord {
+	c := connOf(r)
+	if c == nil {
+		return nil
+	}
+	return c.rec
+}

@@ -1,0 +1,74 @@
+package wire
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// running is one call of the handler.
+type running struct {
+	method, path string
+	since        time.Time
+}
+
+// begin counts a call of the handler; false means that the connection or the
+// server is over, so that nobody may be called anymore. (An http2.Server
+// starts its handlers as goroutines that may come to life after it returned.)
+func (s *Server) begin(c *servedConn, r *running) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || c.over {
+		return false
+	}
+	s.running[r] = struct{}{}
+	c.handlers++
+	return true
+}
+
+func (s *Server) finish(c *servedConn, r *running) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.running, r)
+	c.handlers--
+	c.checkQuiet()
+	s.checkIdle()
+}
+
+// maxNamed is how many requests an error names.
+const maxNamed = 8
+
+// stillRunning is the error of a Close that ran out of time; nil if all ended
+// just now.
+func (s *Server) stillRunning() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.running) == 0 && len(s.conns) == 0 {
+		return nil
+	}
+	if len(s.running) == 0 {
+		return fmt.Errorf("wire: close: %d connections not over", len(s.conns))
+	}
+	all := make([]*running, 0, len(s.running))
+	for r := range s.running {
+		all = append(all, r)
+	}
+	slices.SortFunc(all, func(a, b *running) int {
+		return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.path, b.path))
+	})
+	return fmt.Errorf("wire: close: still running: %s", list(all))
+}
+
+func list(all []*running) string {
+	names := make([]string, 0, maxNamed+1)
+	for i, r := range all {
+		if i == maxNamed {
+			names = append(names, fmt.Sprintf("and %d more", len(all)-maxNamed))
+			break
+		}
+		names = append(names, fmt.Sprintf("%s %s (%.1fs)", r.method, r.path, time.Since(r.since).Seconds()))
+	}
+	return strings.Join(names, ", ")
+}

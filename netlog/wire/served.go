@@ -1,0 +1,135 @@
+package wire
+
+import (
+	"crypto/tls"
+	"net"
+	"sync/atomic"
+
+	"example.com/wiretest/netlog"
+)
+
+const (
+	protoHTTP1 = "http/1.1"
+	protoH2    = "h2"
+)
+
+// protocolOf is what is to be spoken on a connection by its record.
+func protocolOf(rec *netlog.ConnectionRecord) string {
+	if rec.Connection().ALPN == protoH2 {
+		return protoH2
+	}
+	return protoHTTP1
+}
+
+// recordFor is rec, or one in a log that nobody reads.
+func recordFor(rec *netlog.ConnectionRecord, state *tls.ConnectionState) *netlog.ConnectionRecord {
+	if rec != nil {
+		return rec
+	}
+	blank := netlog.Connection{}
+	if state != nil {
+		blank.ALPN = state.NegotiatedProtocol
+	}
+	return new(netlog.Log).Open(blank)
+}
+
+// stateOf is the TLS state of conn, or nil if it is plain.
+func stateOf(conn net.Conn) *tls.ConnectionState {
+	encrypted, ok := conn.(interface{ ConnectionState() tls.ConnectionState })
+	if !ok {
+		return nil
+	}
+	state := encrypted.ConnectionState()
+	return &state
+}
+
+func schemeOf(state *tls.ConnectionState) string {
+	if state == nil {
+		return "http"
+	}
+	return "https"
+}
+
+// servedConn is a connection of a Server. It hides from net/http that there
+// may be TLS below, which would make it choose the protocol by itself.
+type servedConn struct {
+	net.Conn // the tap
+	tap      *Tap
+	raw      net.Conn // below the tap
+	rec      *netlog.ConnectionRecord
+	protocol string
+	tls      *tls.ConnectionState // nil on a plain connection
+	server   *Server
+
+	closing atomic.Bool
+	failure error
+	closed  chan struct{}
+
+	// Guarded by server.mu.
+	handlers int           // calls of the handler that run
+	over     bool          // no handler may begin anymore
+	quiet    chan struct{} // closed when over and no handler runs
+	// Of HTTP/1.1, where one request is served at a time.
+	current *netlog.RequestRecord
+}
+
+func newServedConn(s *Server, conn net.Conn, rec *netlog.ConnectionRecord) *servedConn {
+	c := &servedConn{
+		raw:    conn,
+		tls:    stateOf(conn),
+		server: s,
+		closed: make(chan struct{}),
+		quiet:  make(chan struct{}),
+	}
+	c.rec = recordFor(rec, c.tls)
+	c.protocol = protocolOf(c.rec)
+	c.tap = NewTap(conn, TapConfig{
+		Side:     ServerSide,
+		Protocol: c.protocol,
+		Record:   c.rec,
+		Scheme:   schemeOf(c.tls),
+		Mark:     c.protocol == protoH2,
+	})
+	c.Conn = c.tap
+	return c
+}
+
+// Close closes the connection; later calls wait for the first.
+func (c *servedConn) Close() error {
+	if c.closing.CompareAndSwap(false, true) {
+		c.failure = closeSoon(c.tap, c.raw)
+		close(c.closed)
+	}
+	<-c.closed
+	return c.failure
+}
+
+// CloseWrite is for handlers that hijacked the connection.
+func (c *servedConn) CloseWrite() error { return c.tap.CloseWrite() }
+
+// end lets no more handlers begin and waits for those that run.
+func (c *servedConn) end() {
+	c.server.mu.Lock()
+	c.over = true
+	c.checkQuiet()
+	c.server.mu.Unlock()
+	<-c.quiet
+}
+
+// checkQuiet is called with server.mu held.
+func (c *servedConn) checkQuiet() {
+	if !c.over || c.handlers > 0 {
+		return
+	}
+	select {
+	case <-c.quiet:
+	default:
+		close(c.quiet)
+	}
+}
+
+// secured is a servedConn that shows its TLS state, which http2.Server takes
+// for r.TLS and for the rules of RFC 9113, section 9.2.
+type secured struct{ *servedConn }
+
+func (c secured) ConnectionState() tls.ConnectionState { return *c.tls }

@@ -1,0 +1,56 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+)
+
+// newHTTP1Server makes the server that serves HTTP/1.1 of s. It never listens:
+// each connection is a listener of its own, so that its context is the base
+// context and no goroutine has to accept.
+func newHTTP1Server(s *Server) *http.Server {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	return &http.Server{
+		Handler:                      http.HandlerFunc(serveRequest),
+		ErrorLog:                     s.cfg.ErrorLog,
+		Protocols:                    protocols,
+		DisableGeneralOptionsHandler: true,
+		BaseContext: func(l net.Listener) context.Context {
+			return withConn(s.ctx, l.(*listener).conn)
+		},
+		ConnState: func(conn net.Conn, state http.ConnState) {
+			if state == http.StateClosed {
+				conn.Close() // ServeConn goes on then
+			}
+		},
+	}
+}
+
+// serveHTTP1 returns when c is closed and its last handler has returned.
+func serveHTTP1(srv *http.Server, c *servedConn) {
+	_ = srv.Serve(&listener{conn: c})
+	c.end()
+}
+
+// listener accepts one connection, and then waits until it is closed.
+type listener struct {
+	conn     *servedConn
+	accepted bool
+}
+
+var errOver = errors.New("wire: server: connection is over")
+
+func (l *listener) Accept() (net.Conn, error) {
+	if !l.accepted {
+		l.accepted = true
+		return l.conn, nil
+	}
+	<-l.conn.closed
+	return nil, errOver
+}
+
+func (l *listener) Close() error   { return nil }
+func (l *listener) Addr() net.Addr { return l.conn.LocalAddr() }
