@@ -1,0 +1,58 @@
+package linkdelay
+
+import (
+	"sync"
+	"time"
+)
+
+// alarm is where goroutines wait under a mutex for a change or an instant,
+// whichever is first. It has one timer, set for the earliest instant that
+// somebody waits for; when several wait, whoever needs it longer sets it again.
+type alarm struct {
+	clock clock
+	cond  *sync.Cond
+	timer *time.Timer
+	set   instant // when the timer rings; never if it is not set
+}
+
+func newAlarm(c clock, mu *sync.Mutex) alarm {
+	return alarm{clock: c, cond: sync.NewCond(mu), set: never}
+}
+
+// wait returns after the next wake, at until, or for no reason; the caller
+// holds the mutex and looks again.
+func (a *alarm) wait(until instant) {
+	if until < a.set {
+		a.arm(until)
+	}
+	a.cond.Wait()
+}
+
+func (a *alarm) arm(at instant) {
+	a.set = at
+	left := time.Duration(at - a.clock.now())
+	if a.timer == nil {
+		a.timer = time.AfterFunc(left, a.ring)
+		return
+	}
+	a.timer.Reset(left)
+}
+
+func (a *alarm) ring() {
+	a.cond.L.Lock()
+	defer a.cond.L.Unlock()
+	a.set = never
+	a.cond.Broadcast()
+}
+
+// wake makes all who wait look again.
+func (a *alarm) wake() { a.cond.Broadcast() }
+
+// stop wakes everybody for the last time.
+func (a *alarm) stop() {
+	if a.timer != nil {
+		a.timer.Stop()
+	}
+	a.set = never
+	a.cond.Broadcast()
+}

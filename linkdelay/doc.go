@@ -1,0 +1,45 @@
+// Package linkdelay puts hosts on links: named hosts that listen and dial as
+// on any network, and a [Link] with delay between each two of them.
+//
+//	func TestDelay(t *testing.T) {
+//		synctest.Test(t, func(t *testing.T) {
+//			network := linkdelay.NewNetwork(t, linkdelay.RTT(100*time.Millisecond))
+//			ln, _ := network.Host("origin.test").Listen(t.Context(), "tcp", ":80")
+//			go http.Serve(ln, handler)
+//			tr := &http.Transport{DialContext: network.Host("pc.test").DialContext}
+//			start := time.Now()
+//			(&http.Client{Transport: tr}).Get("http://origin.test/")
+//			t.Log(time.Since(start)) // 200ms: one round trip to connect, one to ask
+//		})
+//	}
+//
+// A [Network] is one of two worlds behind the same methods. [NewNetwork] is in
+// memory: inside a testing/synctest bubble its time is virtual and its figures
+// are exact; outside it runs in real time. [NewLoopback] has the same named
+// hosts on real sockets of 127.0.0.1. [EachWorld] runs one test in both.
+//
+// # Time in memory
+//
+// Every byte and every datagram arrives one delay after it was sent, however
+// many were sent before it: delay does not cost throughput. What ends a
+// connection is delayed like its data. Dialling takes one round trip; the
+// listener's side is accepted half a round trip later, when the last packet of
+// the handshake arrives (RFC 9293, section 3.5), together with data that the
+// client sends at once. Nothing that the Network does itself takes time.
+//
+// # Streams in memory
+//
+// Write never blocks: there is no window, and what was written waits in memory
+// until it is read. (A client of HTTP/2 holds a mutex while it writes; if that
+// write blocked, whoever waits for the mutex would stop virtual time.) So do not
+// write without end to a peer that does not read.
+//
+// Close delivers what was written, then FIN; the peer reads all of it, then
+// io.EOF. What reaches a connection that is closed is answered by a reset, and
+// half a round trip later the writer's Write fails with EPIPE. A reset (by
+// SetLinger(0) and Close) makes the peer's Read fail with ECONNRESET, once it
+// has read what arrived before. CloseWrite ends one direction only.
+//
+// A stream belongs to the bubble that its Network was made in; a Network used
+// across the wall of a bubble refuses to dial and to listen.
+package linkdelay

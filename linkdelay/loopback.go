@@ -1,0 +1,213 @@
+package linkdelay
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/netip"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+// NewLoopback returns a Network on real sockets of 127.0.0.1, whose hosts have
+// the names and ports of the Network, so that the same test runs in it. It is
+// closed when tb ends.
+//
+// A listener on port 0 has the same port in the Network and on 127.0.0.1. One
+// on a port of its own has that port in the Network; on 127.0.0.1 it has the
+// same if it is above 1023 and free, else another: see [Addr.Real]. Connections
+// have real addresses, sockets for datagrams have names.
+//
+// Links are checked and kept, but sockets do not obey them yet: everything
+// travels as fast as the kernel takes it.
+func NewLoopback(tb testing.TB, link Link) *Network {
+	tb.Helper()
+	n, err := StartLoopback(link)
+	return n.ownedBy(tb, err)
+}
+
+// StartLoopback is NewLoopback without a test; the caller closes it.
+func StartLoopback(link Link) (*Network, error) {
+	n, err := newNetwork(link)
+	if err != nil {
+		return nil, err
+	}
+	n.world = newLoopback()
+	return n, nil
+}
+
+// loopback is the world of real sockets.
+type loopback struct {
+	mu     sync.Mutex
+	closed bool
+	open   map[io.Closer]struct{}
+	ports  map[string]map[place]netip.AddrPort // by protocol: what stands behind a port of the Network
+	names  map[netip.AddrPort]*Addr            // the sockets for datagrams, the other way round
+}
+
+func newLoopback() *loopback {
+	return &loopback{
+		open:  make(map[io.Closer]struct{}),
+		ports: map[string]map[place]netip.AddrPort{"tcp": {}, "udp": {}},
+		names: make(map[netip.AddrPort]*Addr),
+	}
+}
+
+func (l *loopback) close() error {
+	l.mu.Lock()
+	all := l.open
+	l.open, l.closed = nil, true
+	l.mu.Unlock()
+	for c := range all {
+		if conn, ok := c.(*realConn); ok {
+			conn.SetLinger(0) // a reset leaves nothing behind in the kernel
+		}
+		c.Close()
+	}
+	return nil
+}
+
+// keep remembers what the Network has to close; too late it closes it now.
+func (l *loopback) keep(c io.Closer) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		c.Close()
+		return net.ErrClosed
+	}
+	l.open[c] = struct{}{}
+	return nil
+}
+
+// drop reports whether c was kept until now.
+func (l *loopback) drop(c io.Closer) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, kept := l.open[c]
+	delete(l.open, c)
+	return kept
+}
+
+// claim takes a port of the Network for a real socket; false is in use.
+func (l *loopback) claim(at place, real net.Addr) (*Addr, bool) {
+	behind := addrPort(real)
+	addr := newAddr(real.Network(), at)
+	addr.real = real
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, used := l.ports[addr.network][at]; used {
+		return nil, false
+	}
+	l.ports[addr.network][at] = behind
+	if addr.network == "udp" {
+		l.names[behind] = addr
+	}
+	return addr, true
+}
+
+func (l *loopback) release(addr *Addr) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.ports[addr.network], addr.place)
+	if addr.network == "udp" {
+		delete(l.names, addrPort(addr.real))
+	}
+}
+
+func (l *loopback) behind(network string, at place) (netip.AddrPort, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	real, ok := l.ports[network][at]
+	return real, ok
+}
+
+// name is the Network's name for the source of a datagram, if it has one.
+func (l *loopback) name(real netip.AddrPort) net.Addr {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if addr := l.names[real]; addr != nil {
+		return addr
+	}
+	return net.UDPAddrFromAddrPort(real)
+}
+
+func addrPort(a net.Addr) netip.AddrPort {
+	var ap netip.AddrPort
+	switch a := a.(type) {
+	case *net.TCPAddr:
+		ap = a.AddrPort()
+	case *net.UDPAddr:
+		ap = a.AddrPort()
+	}
+	return netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port())
+}
+
+// bind opens a real socket for a port of the Network by open, which takes a
+// real port. A real port that is taken costs another try.
+func (l *loopback) bind(network string, at place, open func(port int) (io.Closer, net.Addr, error)) (io.Closer, *Addr, error) {
+	if _, used := l.behind(network, at); used {
+		return nil, nil, syscall.EADDRINUSE
+	}
+	want := 0
+	if at.port > 1023 {
+		want = at.port
+	}
+	var last error = syscall.EADDRINUSE
+	for range 20 {
+		c, real, err := open(want)
+		want = 0
+		if err != nil {
+			last = err
+			continue
+		}
+		named := at
+		if at.port == 0 {
+			named.port = int(addrPort(real).Port())
+		}
+		if addr, ok := l.claim(named, real); ok {
+			return c, addr, nil
+		}
+		c.Close()
+	}
+	return nil, nil, last
+}
+
+func realAddress(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
+
+func (l *loopback) dial(ctx context.Context, h *Host, to target) (net.Conn, error) {
+	if to.network == "udp" {
+		pc, err := l.listenPacket(ctx, h, "udp", 0)
+		if err != nil {
+			return nil, err
+		}
+		return connect(pc, to.place), nil
+	}
+	real, ok := l.realOf(to)
+	if !ok {
+		return nil, syscall.ECONNREFUSED
+	}
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", real.String())
+	if err != nil {
+		return nil, err
+	}
+	return l.track(conn)
+}
+
+// realOf is where a target is on 127.0.0.1. By a loopback address a host also
+// reaches what listens there without the Network.
+func (l *loopback) realOf(to target) (netip.AddrPort, bool) {
+	if real, ok := l.behind(to.network, to.place); ok {
+		return real, true
+	}
+	host, _, err := net.SplitHostPort(to.address)
+	if err != nil || !isSelf(canonical(host)) {
+		return netip.AddrPort{}, false
+	}
+	ip, err := netip.ParseAddr(host)
+	if err != nil || ip.IsUnspecified() {
+		ip = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	}
+	return netip.AddrPortFrom(ip, uint16(to.port)), true
+}
