@@ -1,6 +1,9 @@
 package alpn
 
-import "fmt"
+import (
+	"encoding/binary"
+	"fmt"
+)
 
 // flaw is the first thing that is wrong in a message.
 type flaw struct {
@@ -45,11 +48,14 @@ func (c *cursor) number(size int, field string) (n int) {
 	return n
 }
 
-// part is a vector with a length prefix of size bytes: whole units, at least
-// one unit unless it may be empty.
+// part is a vector with a length prefix of size bytes, in whole units of unit
+// bytes.
 func (c *cursor) part(size, unit int, field string) cursor {
 	at := c.at
-	n := c.number(size, field+" length")
+	if len(c.left) < size {
+		c.fail(at, "%s: length wants %d bytes, %d left", field, size, len(c.left))
+	}
+	n := c.number(size, field)
 	switch {
 	case n%unit != 0:
 		c.fail(at, "%s: length %d is no multiple of %d", field, n, unit)
@@ -78,9 +84,9 @@ func (c *cursor) end(field string) {
 
 // numbers are all of c, two bytes each.
 func numbers[T ~uint16](c cursor) []T {
-	all := make([]T, 0, len(c.left)/2)
-	for c.more() {
-		all = append(all, T(c.number(2, "")))
+	all := make([]T, len(c.left)/2)
+	for i := range all {
+		all[i] = T(binary.BigEndian.Uint16(c.left[2*i:]))
 	}
 	return all
 }

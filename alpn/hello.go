@@ -30,15 +30,3 @@ type KeyShare struct {
 	Group tls.CurveID
 	Data  []byte // part of Raw
 }
-
-// Extensions that are read (IANA TLS ExtensionType).
-const (
-	extServerName          = 0
-	extSupportedGroups     = 10
-	extPointFormats        = 11
-	extSignatureAlgorithms = 13
-	extALPN                = 16
-	extSupportedVersions   = 43
-	extPSKModes            = 45
-	extKeyShare            = 51
-)

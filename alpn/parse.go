@@ -2,7 +2,6 @@ package alpn
 
 import (
 	"crypto/tls"
-	"fmt"
 	"slices"
 )
 
@@ -117,26 +116,4 @@ func keyShares(c cursor) []KeyShare {
 		all = append(all, KeyShare{group, key.left})
 	}
 	return all
-}
-
-func extensionName(id uint16) string {
-	switch id {
-	case extServerName:
-		return "server_name"
-	case extSupportedGroups:
-		return "supported_groups"
-	case extPointFormats:
-		return "ec_point_formats"
-	case extSignatureAlgorithms:
-		return "signature_algorithms"
-	case extALPN:
-		return "application_layer_protocol_negotiation"
-	case extSupportedVersions:
-		return "supported_versions"
-	case extPSKModes:
-		return "psk_key_exchange_modes"
-	case extKeyShare:
-		return "key_share"
-	}
-	return fmt.Sprintf("extension %d", id)
 }
