@@ -26,7 +26,7 @@ import (
 // with the reason, and so is conn; the error says which side refused.
 func HandshakeServer(ctx context.Context, conn net.Conn, cfg *tls.Config, rec *netlog.ConnectionRecord) (*tls.Conn, error) {
 	if cfg == nil {
-		return nil, failed(ctx, conn, rec, clientSide, errors.New("the server has no tls.Config"))
+		return nil, refused(conn, rec, "TLS handshake: the server has no tls.Config", nil)
 	}
 	hello := &helloRecorder{cfg: cfg, rec: rec}
 	tlsConn := tls.Server(conn, hello.config())
@@ -43,7 +43,7 @@ func HandshakeServer(ctx context.Context, conn net.Conn, cfg *tls.Config, rec *n
 // for, because no SNI is sent then (RFC 6066, section 3).
 func HandshakeClient(ctx context.Context, conn net.Conn, cfg *tls.Config, rec *netlog.ConnectionRecord) (*tls.Conn, error) {
 	if cfg == nil {
-		return nil, failed(ctx, conn, rec, serverSide, errors.New("the client has no tls.Config"))
+		return nil, refused(conn, rec, "TLS handshake: the client has no tls.Config", nil)
 	}
 	rec.Update(func(c *netlog.Connection) {
 		c.Offered = slices.Clone(cfg.NextProtos)
@@ -107,7 +107,10 @@ func (p peer) other() peer {
 
 // failed closes rec and conn after a handshake with other failed by cause.
 func failed(ctx context.Context, conn net.Conn, rec *netlog.ConnectionRecord, other peer, cause error) error {
-	reason := fmt.Sprintf("TLS handshake: %s: %v", blame(ctx, other, cause), cause)
+	return refused(conn, rec, fmt.Sprintf("TLS handshake: %s: %v", blame(ctx, other, cause), cause), cause)
+}
+
+func refused(conn net.Conn, rec *netlog.ConnectionRecord, reason string, cause error) error {
 	rec.Close(reason)
 	conn.Close()
 	return &handshakeError{reason: reason, cause: cause}

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"runtime"
@@ -274,4 +275,15 @@ func leaked() (found []string) {
 		}
 	}
 	return found
+}
+
+// fetch sends req and reads the whole answer.
+func fetch(t testing.TB, c *wire.ClientConn, req *http.Request) string {
+	t.Helper()
+	resp, err := c.RoundTrip(req, nil)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	return string(body)
 }
