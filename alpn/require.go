@@ -26,7 +26,7 @@ func RequireProtocol(tb testing.TB, resp *http.Response, proto string) {
 }
 
 func mistaken(resp *http.Response, proto string) string {
-	known := []string{H2, HTTP11, HTTP10, H3}
+	known := []string{H3, H2, HTTP11, HTTP10}
 	switch {
 	case !slices.Contains(known, proto):
 		return fmt.Sprintf("%q is not the name of a version of HTTP; want one of %s", proto, quoted(known))

@@ -1,0 +1,136 @@
+package alpn_test
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+
+	"example.com/wiretest/alpn"
+)
+
+// What the two sides of a connection agree on, by their policies.
+func Example() {
+	client, server := net.Pipe()
+	var serving sync.WaitGroup // waited for at the end
+	serving.Go(func() {
+		defer server.Close()
+		tls.Server(server, alpn.Prefer(alpn.H2, alpn.HTTP11).Server(serverTLS())).Handshake()
+	})
+	conn := tls.Client(client, alpn.Only(alpn.HTTP11).Client(clientTLS(tls.VersionTLS12)))
+	err := conn.Handshake()
+	fmt.Println(err, conn.ConnectionState().NegotiatedProtocol)
+	client.Close()
+	serving.Wait()
+	// Output: <nil> http/1.1
+}
+
+// An h2-only server refuses everybody else with alert 120, and says why.
+func ExampleOnly() {
+	client, server := net.Pipe()
+	var serving sync.WaitGroup // waited for at the end
+	serving.Go(func() {
+		defer server.Close()
+		err := tls.Server(server, alpn.Only(alpn.H2).Server(serverTLS())).Handshake()
+		var mismatch *alpn.MismatchError
+		if errors.As(err, &mismatch) {
+			fmt.Println("server:", mismatch)
+		}
+	})
+	err := tls.Client(client, clientTLS(tls.VersionTLS13, alpn.HTTP11)).Handshake()
+	client.Close()
+	serving.Wait()
+	fmt.Println("client:", err)
+	// Output:
+	// server: alpn: Only("h2"): refused: client offered "http/1.1", wanted "h2"
+	// client: remote error: tls: no application protocol
+}
+
+// What a server answers can be asked without a connection.
+func ExamplePolicy_Choose() {
+	both := alpn.Prefer(alpn.H2, alpn.HTTP11)
+	fmt.Println(both.Choose([]string{alpn.HTTP11, alpn.H2}))
+	fmt.Println(alpn.Only(alpn.H2).Choose(nil))
+	// Output:
+	// h2 <nil>
+	//  alpn: Only("h2"): refused: client offered no ALPN, wanted "h2"
+}
+
+// A mistaken policy says what is wrong with it.
+func ExamplePolicy_Validate() {
+	fmt.Println(alpn.Prefer(alpn.H2, "").Validate())
+	fmt.Println(alpn.Only(alpn.H3).Validate())
+	// Output:
+	// alpn: Prefer("h2", ""): empty protocol name
+	// alpn: Only("h3"): "h3" runs over QUIC; a policy rules TLS over TCP only
+}
+
+// A relay looks at what a client wants, and takes nothing away from it.
+func ExamplePeekClientHello() {
+	client, accepted := net.Pipe()
+	var asking sync.WaitGroup // waited for at the end
+	asking.Go(func() { tls.Client(client, clientTLS(tls.VersionTLS13, alpn.H2, alpn.HTTP11)).Handshake() })
+
+	hello, conn, err := alpn.PeekClientHello(accepted)
+	fmt.Println(err, hello.ServerName, hello.ALPN)
+	again, _, err := alpn.PeekClientHello(conn)
+	fmt.Println(err, again.ServerName, again.ALPN)
+
+	conn.Close()
+	asking.Wait()
+	// Output:
+	// <nil> wiretest.test [h2 http/1.1]
+	// <nil> wiretest.test [h2 http/1.1]
+}
+
+// What does not speak TLS is named, and can still be served.
+func ExamplePeekClientHello_notTLS() {
+	client, accepted := net.Pipe()
+	var asking sync.WaitGroup // waited for at the end
+	asking.Go(func() {
+		io.WriteString(client, "GET / HTTP/1.1\r\n\r\n")
+		client.Close()
+	})
+
+	_, conn, err := alpn.PeekClientHello(accepted)
+	fmt.Println(err)
+	request, _ := io.ReadAll(conn)
+	fmt.Printf("%q\n", request)
+	asking.Wait()
+	// Output:
+	// alpn: ClientHello: byte 0: not a ClientHello but an HTTP request: "GET / HTTP/1.1"
+	// "GET / HTTP/1.1\r\n\r\n"
+}
+
+// A test that wants HTTP/2 says so in one line. Here the client's transport
+// lost it, by a TLSClientConfig without ForceAttemptHTTP2.
+func ExampleRequireProtocol() {
+	site := httptest.NewUnstartedServer(http.NotFoundHandler())
+	site.EnableHTTP2 = true
+	site.StartTLS()
+	defer site.Close()
+	tr := &http.Transport{TLSClientConfig: clientTLS(tls.VersionTLS13)}
+	defer tr.CloseIdleConnections()
+	resp, err := (&http.Client{Transport: tr}).Get(site.URL)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	resp.Body.Close()
+	resp.Request = nil // its URL has a port that differs from run to run
+
+	t := new(fakeTB) // in a test: its *testing.T
+	alpn.RequireProtocol(t, resp, alpn.H2)
+	fmt.Println(t.failures[0])
+	// Output:
+	// alpn: want h2, got http/1.1
+	// 	offered: unknown (wrap the client's transport in netlog.NewTransport to record it)
+	// 	chosen: no ALPN, with TLS 1.3
+	// 	spoken: HTTP/1.1
+	// 	issuer: O=Acme Co
+	// 	likely: client offered no ALPN or server took no part: an http.Transport with its own TLSClientConfig or DialContext needs ForceAttemptHTTP2
+}
