@@ -61,10 +61,7 @@ func (x *exchange) sendTrailers(trailer http.Header, announced int) {
 
 // copyBody reports whether all of the body arrived and was written.
 func (x *exchange) copyBody(resp *http.Response) bool {
-	if resp.Body == http.NoBody {
-		return true
-	}
-	if x.rc.Flush() != nil { // the head goes out before the body is there
+	if x.hasBody(resp) && x.rc.Flush() != nil { // the head goes out before the body is there
 		return false
 	}
 	buffer := x.proxy.buffers.Get().(*[]byte)
@@ -88,4 +85,16 @@ func (x *exchange) copyBody(resp *http.Response) bool {
 			}
 		}
 	}
+}
+
+// hasBody is by RFC 9110, section 6.4.1. Where there is no body net/http flushes
+// at the end of the handler, and h2 knows no flush after the end of a stream.
+func (x *exchange) hasBody(resp *http.Response) bool {
+	switch {
+	case x.in.Method == http.MethodHead, resp.ContentLength == 0:
+		return false
+	case resp.StatusCode == http.StatusNoContent, resp.StatusCode == http.StatusNotModified:
+		return false
+	}
+	return true
 }

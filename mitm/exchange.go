@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"example.com/wiretest/alpn"
 	"example.com/wiretest/netlog"
 	"example.com/wiretest/netlog/wire"
 )
@@ -92,7 +93,7 @@ func (x *exchange) run() {
 	}
 	x.lease = lease
 	whole := false
-	defer func() { lease.Release(whole) }()
+	defer func() { lease.Release(whole || lease.Conn.Protocol() == alpn.H2) }() // there a broken exchange ends its stream alone
 	resp, err := lease.Conn.RoundTrip(x.request(ctx), x.started)
 	x.interim.end()
 	if err != nil {
@@ -111,12 +112,15 @@ func (x *exchange) request(ctx context.Context) *http.Request {
 		Method:        x.in.Method,
 		URL:           x.url(),
 		Host:          x.in.Host,
+		Proto:         "HTTP/1.1", // else net/http sends the body without waiting for 100
+		ProtoMajor:    1,
+		ProtoMinor:    1,
 		Header:        requestHeader(x.in),
 		ContentLength: x.in.ContentLength,
 		Body:          http.NoBody,
 		Trailer:       x.in.Trailer,
 	}
-	if x.in.Body != nil && x.in.Body != http.NoBody {
+	if x.in.ContentLength != 0 || len(x.in.Trailer) > 0 {
 		x.upload = newUpload(x.in.Body)
 		out.Body = x.upload
 	}

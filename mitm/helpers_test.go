@@ -1,0 +1,146 @@
+package mitm_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"example.com/wiretest/alpn"
+	"example.com/wiretest/linkdelay"
+	"example.com/wiretest/mitm"
+	"example.com/wiretest/origin"
+)
+
+// TestMain looks, when all tests are over, for goroutines that a proxy left.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if left := leftovers(); left != "" && code == 0 {
+		fmt.Fprintf(os.Stderr, "goroutines that no Close has ended:\n%s\n", left)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// leftovers are the stacks of goroutines that run code of the proxy, after
+// they had time to end.
+func leftovers() (left string) {
+	for range 200 {
+		if left = ownStacks(); left == "" {
+			return ""
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return left
+}
+
+func ownStacks() string {
+	buffer := make([]byte, 64<<20)
+	buffer = buffer[:runtime.Stack(buffer, true)]
+	var own []string
+	for stack := range strings.SplitSeq(string(buffer), "\n\n") {
+		if strings.Contains(stack, "wiretest/mitm.") || strings.Contains(stack, "netlog/wire.") {
+			own = append(own, stack)
+		}
+	}
+	return strings.Join(own, "\n\n")
+}
+
+// stage is an origin, a proxy and a client on three hosts of one network.
+type stage struct {
+	network  *linkdelay.Network
+	site     *origin.Server
+	proxy    *mitm.Proxy
+	tr       *http.Transport
+	client   *http.Client
+	down, up string // protocols of the legs
+}
+
+type setting struct {
+	down, up string
+	link     linkdelay.Link
+	origin   origin.Config
+	proxy    mitm.Config
+}
+
+func setUp(t *testing.T, network *linkdelay.Network, s setting) *stage {
+	t.Helper()
+	s.origin.Net = network.Host("origin.test")
+	if s.up != "" {
+		s.origin.ALPN = alpn.Only(s.up)
+	}
+	site := origin.New(t, &s.origin)
+	s.proxy.Net = network.Host("proxy.test")
+	if s.proxy.RootCAs == nil {
+		s.proxy.RootCAs = site.CA().Pool()
+	}
+	if s.down != "" {
+		s.proxy.Downstream.ALPN = alpn.Only(s.down)
+	}
+	proxy := mitm.New(t, &s.proxy)
+	tr := proxy.Transport(network.Host("pc.test"))
+	return &stage{network, site, proxy, tr, &http.Client{Transport: tr}, s.down, s.up}
+}
+
+// eachPair runs body for every pair of protocols of the legs, in both worlds.
+func eachPair(t *testing.T, s setting, body func(*testing.T, *stage)) {
+	t.Helper()
+	for _, down := range []string{alpn.HTTP11, alpn.H2} {
+		for _, up := range []string{alpn.HTTP11, alpn.H2} {
+			t.Run(fmt.Sprintf("%s to %s", strings.ReplaceAll(down, "/", ""), strings.ReplaceAll(up, "/", "")), func(t *testing.T) {
+				s := s
+				s.down, s.up = down, up
+				eachWorld(t, s, body)
+			})
+		}
+	}
+}
+
+func eachWorld(t *testing.T, s setting, body func(*testing.T, *stage)) {
+	t.Helper()
+	linkdelay.EachWorld(t, s.link, func(t *testing.T, network *linkdelay.Network) {
+		body(t, setUp(t, network, s))
+	})
+}
+
+func (s *stage) request(t *testing.T, method, path string, body io.Reader, header ...string) *http.Request {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, s.site.URL+path, body)
+	require.NoError(t, err)
+	for i := 0; i < len(header); i += 2 {
+		req.Header.Add(header[i], header[i+1])
+	}
+	return req
+}
+
+func (s *stage) do(t *testing.T, req *http.Request) *http.Response {
+	t.Helper()
+	resp, err := s.client.Do(req)
+	require.NoError(t, err, "ledger of the proxy:\n%s", s.proxy.Log())
+	t.Cleanup(func() { resp.Body.Close() })
+	return resp
+}
+
+func (s *stage) get(t *testing.T, path string) (*http.Response, string) {
+	t.Helper()
+	resp := s.do(t, s.request(t, http.MethodGet, path, nil))
+	return resp, text(t, resp)
+}
+
+func text(t *testing.T, resp *http.Response) string {
+	t.Helper()
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	return string(body)
+}
+
+type handler = http.HandlerFunc
+
+var hello = handler(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "hello") })
