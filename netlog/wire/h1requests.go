@@ -42,21 +42,21 @@ type h1Requests struct {
 	at     int64     // of the message
 	start  time.Time // of the message
 	paused bool      // behind a CONNECT that was not answered yet
+	blind  bool      // what came then looked like a tunnel
 }
 
 func (r *h1Requests) feed(p []byte, at int64, now time.Time) *malformed {
 	r.h1.asking = r
-	for len(p) > 0 {
-		if r.paused {
-			// Nobody should send before the answer; who does, tunnels.
-			r.h1.tap.opaque = true
-			return nil
-		}
+	// Nobody should send between CONNECT and its answer. Who does has begun to
+	// use the tunnel, and is not understood again should that be refused.
+	r.blind = r.blind || r.paused
+	for len(p) > 0 && !r.blind {
 		n, why := r.step(p, at, now)
 		if why != "" {
 			return &malformed{r.at, fmt.Sprintf("wire: http/1.1: request at byte %d: %s", r.at, why)}
 		}
 		p, at = p[n:], at+int64(n)
+		r.blind = r.paused && len(p) > 0
 	}
 	return nil
 }

@@ -79,14 +79,14 @@ func (f *h2Flow) step(p []byte, at int64) (int, string) {
 	case f.content > 0:
 		n := min(len(p), f.content)
 		f.content -= n
-		if why := f.takeContent(p[:n]); why != "" {
-			return 0, why
-		}
-		return n, f.finish()
+		f.takeContent(p[:n])
+		f.finish()
+		return n, ""
 	}
 	n := min(len(p), f.pad)
 	f.pad -= n
-	return n, f.finish()
+	f.finish()
+	return n, ""
 }
 
 func (f *h2Flow) takeHeader(p []byte, at int64) (int, string) {
@@ -106,7 +106,8 @@ func (f *h2Flow) takeHeader(p []byte, at int64) (int, string) {
 	if why := f.begin(); why != "" {
 		return 0, why
 	}
-	return n, f.finish()
+	f.finish()
+	return n, ""
 }
 
 // begin lays out the payload.
@@ -120,8 +121,8 @@ func (f *h2Flow) begin() string {
 	if f.content < 0 {
 		return fmt.Sprintf("%v of %d bytes is too short for its flags", f.frame.kind, f.frame.length)
 	}
-	if f.pre == 0 {
-		return f.contentBegins()
+	if f.frame.kind == http2.FrameHeaders || f.frame.kind == http2.FramePushPromise {
+		f.blockBegins()
 	}
 	return ""
 }
@@ -160,21 +161,11 @@ func (f *h2Flow) takePrefix(p []byte) (int, string) {
 	if f.content < 0 {
 		return 0, fmt.Sprintf("%v has more padding (%d) than payload", f.frame.kind, f.pad)
 	}
-	if why := f.contentBegins(); why != "" {
-		return 0, why
-	}
-	return n, f.finish()
+	f.finish()
+	return n, ""
 }
 
-func (f *h2Flow) contentBegins() string {
-	switch f.frame.kind {
-	case http2.FrameHeaders, http2.FramePushPromise:
-		f.blockBegins()
-	}
-	return ""
-}
-
-func (f *h2Flow) takeContent(p []byte) string {
+func (f *h2Flow) takeContent(p []byte) {
 	switch f.frame.kind {
 	case http2.FrameData:
 		f.h2.data(f, p)
@@ -183,13 +174,12 @@ func (f *h2Flow) takeContent(p []byte) string {
 	case http2.FrameSettings, http2.FrameRSTStream, http2.FrameGoAway:
 		f.takeControl(p)
 	}
-	return ""
 }
 
 // finish ends the frame if no more of it is to come.
-func (f *h2Flow) finish() string {
+func (f *h2Flow) finish() {
 	if f.pre > 0 || f.content > 0 || f.pad > 0 {
-		return ""
+		return
 	}
 	f.inFrame = false
 	switch f.frame.kind {
@@ -199,48 +189,54 @@ func (f *h2Flow) finish() string {
 		}
 	case http2.FrameHeaders, http2.FrameContinuation, http2.FramePushPromise:
 		if f.has(http2.FlagHeadersEndHeaders) {
-			return f.blockEnds()
+			f.blockEnds()
 		}
 	case http2.FrameRSTStream:
 		f.h2.reset(f, f.frame.stream, http2.ErrCode(binary.BigEndian.Uint32(f.control)))
 	case http2.FrameGoAway:
 		f.h2.goAway(f, f.control)
 	}
-	return ""
 }
 
 // check refuses what makes it pointless to go on (RFC 9113, sections 4 to 6).
 func (f *h2Flow) check() string {
-	fr := &f.frame
-	if f.block.open && (fr.kind != http2.FrameContinuation || fr.stream != f.block.carrier) {
-		return fmt.Sprintf("%v on stream %d inside the header block of stream %d", fr.kind, fr.stream, f.block.carrier)
+	if why := f.checkBlock(); why != "" {
+		return why
 	}
+	if why := f.checkStream(); why != "" {
+		return why
+	}
+	return f.checkLength()
+}
+
+// checkBlock wants the frames of a header block to follow each other.
+func (f *h2Flow) checkBlock() string {
+	fr, open := &f.frame, f.block.open
+	switch {
+	case open && (fr.kind != http2.FrameContinuation || fr.stream != f.block.carrier):
+		return fmt.Sprintf("%v on stream %d inside the header block of stream %d", fr.kind, fr.stream, f.block.carrier)
+	case !open && fr.kind == http2.FrameContinuation:
+		return fmt.Sprintf("CONTINUATION on stream %d without a header block", fr.stream)
+	}
+	return ""
+}
+
+func (f *h2Flow) checkStream() string {
+	fr := &f.frame
 	switch fr.kind {
-	case http2.FrameContinuation:
-		if !f.block.open {
-			return fmt.Sprintf("CONTINUATION on stream %d without a header block", fr.stream)
-		}
-	case http2.FrameHeaders:
-		if f.flow.up && fr.stream%2 == 0 {
-			return fmt.Sprintf("HEADERS on stream %d, which is not a client's", fr.stream)
+	case http2.FrameData, http2.FrameHeaders, http2.FramePushPromise, http2.FrameRSTStream:
+		if fr.stream == 0 {
+			return fmt.Sprintf("%v on stream 0", fr.kind)
 		}
 	case http2.FrameSettings, http2.FrameGoAway:
 		if fr.stream != 0 {
 			return fmt.Sprintf("%v on stream %d, not on the connection", fr.kind, fr.stream)
 		}
-		return f.checkLength()
 	}
-	return f.checkStream()
-}
-
-func (f *h2Flow) checkStream() string {
-	switch f.frame.kind {
-	case http2.FrameData, http2.FrameHeaders, http2.FramePushPromise, http2.FrameRSTStream:
-		if f.frame.stream == 0 {
-			return fmt.Sprintf("%v on stream 0", f.frame.kind)
-		}
+	if fr.kind == http2.FrameHeaders && f.flow.up && fr.stream%2 == 0 {
+		return fmt.Sprintf("HEADERS on stream %d, which is not a client's", fr.stream)
 	}
-	return f.checkLength()
+	return ""
 }
 
 func (f *h2Flow) checkLength() string {

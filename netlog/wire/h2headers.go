@@ -85,7 +85,7 @@ func (f *h2Flow) lose(err error) {
 	f.h2.tap.note(f.malformed(fmt.Sprintf("header block of stream %d: %v", f.block.carrier, err)).text)
 }
 
-func (f *h2Flow) blockEnds() string {
+func (f *h2Flow) blockEnds() {
 	b := &f.block
 	b.open = false
 	if !b.lost {
@@ -102,11 +102,11 @@ func (f *h2Flow) blockEnds() string {
 		f.h2.answerBlock(b)
 	}
 	b.head = head{}
-	return ""
 }
 
-// url is the target of the request (RFC 9113, section 8.3.1).
-func (h *head) url() string {
+// url is the target of the request (RFC 9113, section 8.3.1); scheme is for
+// one that lacks its own.
+func (h *head) url(scheme string) string {
 	authority := h.authority
 	if authority == "" {
 		authority = h.host
@@ -114,7 +114,10 @@ func (h *head) url() string {
 	if h.method == "CONNECT" && h.protocol == "" {
 		return authority
 	}
-	return targetURL(h.scheme, authority, h.path)
+	if h.scheme != "" {
+		scheme = h.scheme
+	}
+	return targetURL(scheme, authority, h.path)
 }
 
 // targetURL joins a request's parts; "*" is the server itself (RFC 9110,

@@ -67,7 +67,7 @@ func (h *h2Conn) requestBlock(b *block, now time.Time) {
 
 func (h *h2Conn) open(b *block, now time.Time) *h2Stream {
 	q := netlog.Request{
-		Method: b.head.method, URL: b.head.url(), Protocol: "h2", Stream: int64(b.carrier),
+		Method: b.head.method, URL: b.head.url(h.tap.cfg.Scheme), Protocol: "h2", Stream: int64(b.carrier),
 		Start: now, Sent: now,
 	}
 	if h.tap.cfg.Side == ClientSide {

@@ -1,0 +1,5 @@
+package wire
+
+import "syscall"
+
+var errReset = syscall.ECONNRESET
