@@ -18,6 +18,9 @@ type ClientConfig struct {
 	Scheme string                   // of the URLs recorded; "" is "https" over TLS, else "http"
 	// OnChange is called without locks when Limit changes or Done closes.
 	OnChange func()
+	// MaxStreams keeps Limit from being more on h2, whatever the server states;
+	// 0 is no limit of the client's own.
+	MaxStreams int
 	// ExpectContinue is how long a request with Expect: 100-continue keeps its
 	// body back for want of an answer (RFC 9110, section 10.1.1); 0 is a second.
 	ExpectContinue time.Duration
@@ -34,10 +37,11 @@ type ClientConn struct {
 	http     *http.ClientConn
 	onChange func()
 
-	limit atomic.Int64
-	done  chan struct{}
-	ended atomic.Bool   // done is closed or about to be
-	turn  chan struct{} // holds a token while an http/1.1 exchange lasts
+	limit      atomic.Int64 // that the server states
+	maxStreams int          // the client's own; 0 is none
+	done       chan struct{}
+	ended      atomic.Bool   // done is closed or about to be
+	turn       chan struct{} // holds a token while an http/1.1 exchange lasts
 
 	lastSent *netlog.RequestRecord // on h2; net/http's lock of writing guards it
 
@@ -52,16 +56,18 @@ const initialLimit = 100
 // handshake. When it fails, conn is closed.
 func NewClientConn(conn net.Conn, cfg ClientConfig) (*ClientConn, error) {
 	c := &ClientConn{
-		tls:      stateOf(conn),
-		onChange: cfg.OnChange,
-		done:     make(chan struct{}),
-		turn:     make(chan struct{}, 1),
+		tls:        stateOf(conn),
+		onChange:   cfg.OnChange,
+		maxStreams: cfg.MaxStreams,
+		done:       make(chan struct{}),
+		turn:       make(chan struct{}, 1),
 	}
 	c.rec = recordFor(cfg.Record, c.tls)
 	c.protocol = protocolOf(c.rec)
-	c.limit.Store(1)
-	if c.protocol == protoH2 {
-		c.limit.Store(initialLimit)
+	c.limit.Store(initialLimit)
+	if c.protocol == protoHTTP1 {
+		c.limit.Store(1)
+		close(c.greet)
 	}
 	if cfg.Scheme == "" {
 		cfg.Scheme = schemeOf(c.tls)
@@ -95,8 +101,19 @@ func (c *ClientConn) start(cfg ClientConfig) (err error) {
 }
 
 // Limit is how many requests may be in flight: 1 on http/1.1; on h2 what the
-// server stated, 100 before it did.
-func (c *ClientConn) Limit() int { return int(c.limit.Load()) }
+// server stated, 100 before it did, and never more than ClientConfig.MaxStreams.
+func (c *ClientConn) Limit() int {
+	stated := int(c.limit.Load())
+	if c.maxStreams > 0 {
+		return min(stated, c.maxStreams)
+	}
+	return stated
+}
+
+// Greeted is closed when the server's first settings have come, so that Limit
+// is no longer a guess; on http/1.1 from the start. Requests do not wait for
+// it: of those sent before, a server may refuse what exceeds its limit.
+func (c *ClientConn) Greeted() <-chan struct{} { return c.greet }
 
 // Protocol is "http/1.1" or "h2".
 func (c *ClientConn) Protocol() string { return c.protocol }
