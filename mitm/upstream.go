@@ -39,7 +39,7 @@ func (p *Proxy) dialPlain(ctx context.Context, _ string) (*wire.ClientConn, erro
 }
 
 func (p *Proxy) speaks(rec *netlog.ConnectionRecord) wire.ClientConfig {
-	return wire.ClientConfig{Record: rec}
+	return wire.ClientConfig{Record: rec, MaxStreams: p.upstream.MaxConcurrentStreams}
 }
 
 // dial opens a connection to an origin and its record, which it closes if it
