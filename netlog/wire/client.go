@@ -41,6 +41,7 @@ type ClientConn struct {
 	maxStreams int          // the client's own; 0 is none
 	done       chan struct{}
 	ended      atomic.Bool   // done is closed or about to be
+	greet      chan struct{} // closed after the first settings
 	turn       chan struct{} // holds a token while an http/1.1 exchange lasts
 
 	lastSent *netlog.RequestRecord // on h2; net/http's lock of writing guards it
@@ -60,6 +61,7 @@ func NewClientConn(conn net.Conn, cfg ClientConfig) (*ClientConn, error) {
 		onChange:   cfg.OnChange,
 		maxStreams: cfg.MaxStreams,
 		done:       make(chan struct{}),
+		greet:      make(chan struct{}),
 		turn:       make(chan struct{}, 1),
 	}
 	c.rec = recordFor(cfg.Record, c.tls)

@@ -21,13 +21,17 @@ type clientPipe struct {
 	stated  atomic.Int64            // limit that the tap has seen and net/http perhaps not; 0 is none
 	sending atomic.Pointer[sending] // http/1.1: the request whose head is being written
 
+	// Of the reading goroutine.
+	greeting greeting
+	greeted  bool
+
 	closing atomic.Bool
 	failure error
 	closed  chan struct{}
 }
 
 func newClientPipe(c *ClientConn, conn net.Conn, scheme string) *clientPipe {
-	p := &clientPipe{client: c, raw: conn, closed: make(chan struct{})}
+	p := &clientPipe{client: c, raw: conn, closed: make(chan struct{}), greeted: c.protocol == protoHTTP1}
 	p.tap = NewTap(conn, TapConfig{
 		Side:     ClientSide,
 		Protocol: c.protocol,
@@ -43,8 +47,11 @@ func newClientPipe(c *ClientConn, conn net.Conn, scheme string) *clientPipe {
 func (p *clientPipe) Read(b []byte) (int, error) {
 	// Asking for more, net/http has taken in what it read before: now it will
 	// not hold back a request that the new limit allows.
-	p.publishLimit()
+	p.takenIn()
 	n, err := p.Conn.Read(b)
+	if !p.greeted {
+		p.greeting.add(b[:n])
+	}
 	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) || p.goneAway() {
 		p.publishLimit()
 		if p.client.finish() {
@@ -52,6 +59,35 @@ func (p *clientPipe) Read(b []byte) (int, error) {
 		}
 	}
 	return n, err
+}
+
+// takenIn is called when net/http has processed all whole frames that it has
+// read.
+func (p *clientPipe) takenIn() {
+	p.publishLimit()
+	if !p.greeted && p.greeting.whole() {
+		p.greeted = true
+		close(p.client.greet)
+	}
+}
+
+// greeting is the beginning of what an HTTP/2 server sends: its settings
+// (RFC 9113, section 3.4).
+type greeting struct {
+	length [3]byte // of the first frame's payload
+	read   int
+}
+
+func (g *greeting) add(b []byte) {
+	if g.read < len(g.length) {
+		copy(g.length[g.read:], b)
+	}
+	g.read += len(b)
+}
+
+func (g *greeting) whole() bool {
+	payload := int(g.length[0])<<16 | int(g.length[1])<<8 | int(g.length[2])
+	return g.read >= frameHeaderLen+payload
 }
 
 func (p *clientPipe) publishLimit() {

@@ -1,0 +1,523 @@
+package wire_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/net/http2"
+
+	"example.com/wiretest/netlog"
+	"example.com/wiretest/netlog/wire"
+)
+
+const host = "origin.test:443"
+
+// dialPlan says what becomes of each dial in order; the last one counts for
+// all that follow.
+type dialPlan struct {
+	mu    sync.Mutex
+	steps []dialStep
+	count int
+}
+
+type dialStep struct {
+	takes time.Duration
+	err   error
+}
+
+func (d *dialPlan) next() dialStep {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	step := d.steps[min(d.count, len(d.steps)-1)]
+	d.count++
+	return step
+}
+
+func (d *dialPlan) dialled() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.count
+}
+
+// planned is a pool over p whose dials go by plan.
+func (p *pair) planned(cfg wire.PoolConfig, steps ...dialStep) (*wire.Pool, *dialPlan) {
+	plan := &dialPlan{steps: steps}
+	cfg.Dial = func(ctx context.Context, _ string) (*wire.ClientConn, error) {
+		step := plan.next()
+		select {
+		case <-time.After(step.takes):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		if step.err != nil {
+			return nil, step.err
+		}
+		return p.connect(ctx)
+	}
+	return p.pool(cfg), plan
+}
+
+// poolCase runs body in virtual time over a server that sleeps as asked.
+func poolCase(t *testing.T, s spoken, body func(t *testing.T, p *pair)) {
+	t.Helper()
+	inMemory(t, func(t *testing.T, w *world) {
+		body(t, (&pair{t: t, world: w, spoken: s}).start(sleeper))
+	})
+}
+
+var (
+	plainH1 = spoken{"h1-plain", "http/1.1", false}
+	plainH2 = spoken{"h2c", "h2", false}
+)
+
+func ms(n int) time.Duration { return time.Duration(n) * time.Millisecond }
+
+// sameJobs are n jobs at once, each of the same time.
+func sameJobs(n int, work time.Duration) []*job {
+	jobs := make([]*job, n)
+	for i := range jobs {
+		jobs[i] = &job{work: work}
+	}
+	return jobs
+}
+
+// starts are when the jobs started, without the nanoseconds of their order.
+func starts(jobs []*job) (all []time.Duration) {
+	for _, j := range jobs {
+		all = append(all, j.start.Round(time.Microsecond))
+	}
+	return all
+}
+
+func kinds(jobs []*job) (all []string) {
+	for _, j := range jobs {
+		all = append(all, j.stalled)
+	}
+	return all
+}
+
+func TestUnknownHostIsDialledOnceWhereH2MayCome(t *testing.T) {
+	poolCase(t, plainH2, func(t *testing.T, p *pair) {
+		pool, plan := p.planned(wire.PoolConfig{MaxConns: 6, ExpectH2: true}, dialStep{takes: ms(100)})
+		jobs := sameJobs(20, ms(10))
+		p.run(pool, jobs)
+		require.Equal(t, 1, plan.dialled())
+		for i, j := range jobs {
+			require.Equal(t, ms(100), j.start, "job %d", i)
+			require.Empty(t, j.stalled, "job %d waited for the dial that it shares", i)
+		}
+	})
+}
+
+func TestOthersDialTheirOwnOnceTheHostSpeaksHTTP1(t *testing.T) {
+	poolCase(t, plainH1, func(t *testing.T, p *pair) {
+		pool, plan := p.planned(wire.PoolConfig{MaxConns: 3, ExpectH2: true}, dialStep{takes: ms(100)})
+		jobs := sameJobs(5, ms(1000))
+		p.run(pool, jobs)
+		require.Equal(t, 3, plan.dialled())
+		require.Equal(t, []time.Duration{ms(100), ms(200), ms(200), ms(1100), ms(1200)}, starts(jobs))
+		stall := netlog.StalledMaxSocketsPerGroup
+		require.Equal(t, []string{"", "", "", stall, stall}, kinds(jobs))
+		require.Equal(t, ms(1000), jobs[3].stall.Round(time.Microsecond), "it was stalled from when the protocol was known")
+	})
+}
+
+func TestEachDialsItsOwnWhereNoH2IsExpected(t *testing.T) {
+	poolCase(t, plainH1, func(t *testing.T, p *pair) {
+		pool, plan := p.planned(wire.PoolConfig{MaxConns: 3}, dialStep{takes: ms(100)})
+		jobs := sameJobs(4, ms(1000))
+		p.run(pool, jobs)
+		require.Equal(t, 3, plan.dialled())
+		require.Equal(t, []time.Duration{ms(100), ms(100), ms(100), ms(1100)}, starts(jobs))
+		require.Equal(t, []string{"", "", "", netlog.StalledMaxSocketsPerGroup}, kinds(jobs))
+		require.Equal(t, ms(1100), jobs[3].stall.Round(time.Microsecond))
+	})
+}
+
+func TestNoLimitOfConnections(t *testing.T) {
+	poolCase(t, plainH1, func(t *testing.T, p *pair) {
+		pool, plan := p.planned(wire.PoolConfig{}, dialStep{takes: ms(100)})
+		jobs := sameJobs(50, ms(1000))
+		p.run(pool, jobs)
+		require.Equal(t, 50, plan.dialled())
+		for _, j := range jobs {
+			require.Equal(t, ms(100), j.start.Round(time.Microsecond))
+			require.Empty(t, j.stalled)
+		}
+	})
+}
+
+func TestOneH2ConnectionStaysOfThoseDialledAtOnce(t *testing.T) {
+	poolCase(t, plainH2, func(t *testing.T, p *pair) {
+		pool, plan := p.planned(wire.PoolConfig{MaxConns: 6}, dialStep{takes: ms(100)}, dialStep{takes: ms(200)})
+		jobs := sameJobs(10, ms(1000))
+		p.run(pool, jobs)
+		require.Equal(t, 6, plan.dialled())
+		for _, j := range jobs {
+			require.Equal(t, ms(100), j.start.Round(time.Microsecond))
+		}
+		conns := p.clientLog.Connections()
+		require.Len(t, conns, 6)
+		require.Equal(t, 10, conns[0].Requests)
+		for _, c := range conns[1:] {
+			require.False(t, c.Used())
+			require.Equal(t, "closed by client: there is another h2 connection", c.CloseReason)
+		}
+	})
+}
+
+func TestWhoWaitsLongestTakesWhatIsFreeFirst(t *testing.T) {
+	poolCase(t, plainH1, func(t *testing.T, p *pair) {
+		pool, plan := p.planned(wire.PoolConfig{MaxConns: 6}, dialStep{takes: ms(300)}, dialStep{takes: ms(100)})
+		jobs := sameJobs(2, ms(50))
+		p.run(pool, jobs)
+		require.Equal(t, 2, plan.dialled())
+		require.Equal(t, []time.Duration{ms(100), ms(150)}, starts(jobs),
+			"the first takes what was dialled for the second, the second what the first released")
+		require.Equal(t, []string{"", ""}, kinds(jobs))
+	})
+}
+
+func TestDialFailureGoesToWhomItWasFor(t *testing.T) {
+	broken := errors.New("no route")
+	poolCase(t, plainH1, func(t *testing.T, p *pair) {
+		pool, plan := p.planned(wire.PoolConfig{ExpectH2: true}, dialStep{takes: ms(100), err: broken}, dialStep{takes: ms(100)})
+		first, second := p.getLater(pool, 0), p.getLater(pool, 1)
+		require.ErrorIs(t, (<-first).err, broken)
+		got := <-second
+		require.NoError(t, got.err)
+		require.Equal(t, ms(200), got.lease.Wait.Round(time.Microsecond))
+		require.Equal(t, 2, plan.dialled())
+		got.lease.Release(true)
+	})
+	poolCase(t, plainH1, func(t *testing.T, p *pair) {
+		pool, _ := p.planned(wire.PoolConfig{}, dialStep{takes: ms(300), err: broken}, dialStep{takes: ms(100)})
+		first, second := p.getLater(pool, 0), p.getLater(pool, 1)
+		got := <-first
+		require.NoError(t, got.err, "it has the connection of the second")
+		got2 := <-second
+		require.ErrorIs(t, got2.err, broken, "it was left with the dial of the first")
+		got.lease.Release(true)
+	})
+}
+
+// outcome is what Get returned.
+type outcome struct {
+	lease *wire.Lease
+	err   error
+}
+
+// getLater calls Get after so many nanoseconds, which makes an order.
+func (p *pair) getLater(pool *wire.Pool, after time.Duration) <-chan outcome {
+	return getLater(context.Background(), pool, after)
+}
+
+func getLater(ctx context.Context, pool *wire.Pool, after time.Duration) <-chan outcome {
+	done := make(chan outcome, 1)
+	go func() {
+		time.Sleep(after)
+		lease, err := pool.Get(ctx, host)
+		done <- outcome{lease, err}
+	}()
+	return done
+}
+
+func TestWhoGoesLeavesTheDialToTheNext(t *testing.T) {
+	poolCase(t, plainH1, func(t *testing.T, p *pair) {
+		pool, plan := p.planned(wire.PoolConfig{MaxConns: 1}, dialStep{takes: ms(100)})
+		ctx, cancel := context.WithTimeout(context.Background(), ms(50))
+		defer cancel()
+		first := getLater(ctx, pool, 0)
+		require.ErrorIs(t, (<-first).err, context.DeadlineExceeded)
+		second := <-p.getLater(pool, 0)
+		require.NoError(t, second.err)
+		require.Equal(t, ms(50), second.lease.Wait)
+		require.Empty(t, second.lease.Stalled, "a dial ran for it")
+		second.lease.Release(true)
+		third := <-p.getLater(pool, 0)
+		require.NoError(t, third.err)
+		require.Zero(t, third.lease.Wait)
+		third.lease.Release(true)
+		require.Equal(t, 1, plan.dialled())
+	})
+}
+
+func TestWhoGoesKeepsTheOrderOfTheOthers(t *testing.T) {
+	poolCase(t, plainH1, func(t *testing.T, p *pair) {
+		pool, _ := p.planned(wire.PoolConfig{MaxConns: 1}, dialStep{})
+		busy := <-p.getLater(pool, 0)
+		require.NoError(t, busy.err)
+		ctx, cancel := context.WithCancelCause(context.Background())
+		first, gone, last := p.getLater(pool, 1), getLater(ctx, pool, 2), p.getLater(pool, 3)
+		time.Sleep(ms(10))
+		why := errors.New("no longer wanted")
+		cancel(why)
+		require.ErrorIs(t, (<-gone).err, why)
+		busy.lease.Release(true)
+		got := <-first
+		require.NoError(t, got.err)
+		synctest.Wait()
+		require.Empty(t, last)
+		got.lease.Release(true)
+		got.lease.Release(true) // is idempotent
+		require.NoError(t, (<-last).err)
+	})
+}
+
+func TestConnectionThatIsNotReusedLeaves(t *testing.T) {
+	for _, s := range []spoken{plainH1, plainH2} {
+		t.Run(s.name, func(t *testing.T) {
+			poolCase(t, s, func(t *testing.T, p *pair) {
+				pool, plan := p.planned(wire.PoolConfig{MaxConns: 1}, dialStep{})
+				for i := range 3 {
+					lease, err := pool.Get(t.Context(), host)
+					require.NoError(t, err)
+					fetch(t, lease.Conn, p.get("/0"))
+					lease.Release(false)
+					<-lease.Conn.Done()
+					require.Equal(t, i+1, plan.dialled())
+				}
+			})
+		})
+	}
+}
+
+func TestLastUsedConnectionIsTakenFirst(t *testing.T) {
+	poolCase(t, plainH1, func(t *testing.T, p *pair) {
+		pool := p.pool(wire.PoolConfig{})
+		a, err := pool.Get(t.Context(), host)
+		require.NoError(t, err)
+		b, err := pool.Get(t.Context(), host)
+		require.NoError(t, err)
+		b.Release(true)
+		a.Release(true)
+		c, err := pool.Get(t.Context(), host)
+		require.NoError(t, err)
+		require.Same(t, a.Conn, c.Conn)
+		c.Release(true)
+	})
+}
+
+func TestBrokenIdleConnectionIsNotHandedOut(t *testing.T) {
+	eachProtocol(t, func(t *testing.T, p *pair) {
+		p.start(func(w http.ResponseWriter, r *http.Request) {})
+		pool := p.pool(wire.PoolConfig{MaxConns: 1})
+		lease, err := pool.Get(t.Context(), host)
+		require.NoError(t, err)
+		fetch(t, lease.Conn, p.get("/"))
+		lease.Release(true)
+		old := lease.Conn
+		old.Close()
+		<-old.Done()
+		lease, err = pool.Get(t.Context(), host)
+		require.NoError(t, err)
+		require.NotSame(t, old, lease.Conn)
+		fetch(t, lease.Conn, p.get("/"))
+		lease.Release(true)
+	})
+}
+
+func TestConnectionThatEndsBeforeItsUseIsAFailedDial(t *testing.T) {
+	inMemory(t, func(t *testing.T, w *world) {
+		var log netlog.Log
+		dials := 0
+		pool := wire.NewPool(wire.PoolConfig{Dial: func(ctx context.Context, _ string) (*wire.ClientConn, error) {
+			dials++
+			near, far := connected(t, w)
+			c, err := wire.NewClientConn(near, wire.ClientConfig{Record: log.Open(netlog.Connection{})})
+			far.Close()
+			<-c.Done()
+			return c, err
+		}})
+		defer pool.Close()
+		_, err := pool.Get(t.Context(), host)
+		require.ErrorContains(t, err, "wire: pool: dial origin.test:443: the connection ended before it was used: ")
+		require.Equal(t, 1, dials)
+	})
+}
+
+func TestDialWithoutOutcome(t *testing.T) {
+	inMemory(t, func(t *testing.T, w *world) {
+		pool := wire.NewPool(wire.PoolConfig{Dial: func(context.Context, string) (*wire.ClientConn, error) { return nil, nil }})
+		defer pool.Close()
+		_, err := pool.Get(t.Context(), host)
+		require.EqualError(t, err, "wire: pool: dial origin.test:443: no connection and no error")
+	})
+}
+
+func TestAfterGoAwayTheNextRequestIsDialledFor(t *testing.T) {
+	inMemory(t, func(t *testing.T, w *world) {
+		var log netlog.Log
+		pool, conn := framedPool(t, w, &log)
+		first, err := pool.Get(t.Context(), host)
+		require.NoError(t, err)
+		answered := make(chan error, 1)
+		go func() {
+			req, _ := http.NewRequest("GET", "http://origin.test/slow", nil)
+			resp, err := first.Conn.RoundTrip(req, nil)
+			if err == nil {
+				resp.Body.Close()
+			}
+			answered <- err
+		}()
+		synctest.Wait()
+		require.NoError(t, conn(0).WriteGoAway(1, http2.ErrCodeNo, nil))
+		<-first.Conn.Done()
+		second, err := pool.Get(t.Context(), host)
+		require.NoError(t, err)
+		require.NotSame(t, first.Conn, second.Conn)
+		synctest.Wait()
+		require.Empty(t, answered, "what is in flight goes on")
+		conn(0).answer(1, "200", true)
+		require.NoError(t, <-answered)
+		first.Release(true)
+		second.Release(true)
+		synctest.Wait()
+		all := log.Connections()
+		require.Len(t, all, 2)
+		require.False(t, all[0].Closed.IsZero(), "the old connection is closed with its last lease")
+		require.True(t, all[1].Closed.IsZero())
+	})
+}
+
+func TestLimitOfStreamsIsFollowed(t *testing.T) {
+	inMemory(t, func(t *testing.T, w *world) {
+		var log netlog.Log
+		limit := func(n uint32) http2.Setting { return http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: n} }
+		pool, conn := framedPool(t, w, &log, limit(3))
+		first, err := pool.Get(t.Context(), host)
+		require.NoError(t, err)
+		synctest.Wait()
+		require.Equal(t, 3, first.Conn.Limit())
+		leases := []*wire.Lease{first}
+		for range 2 {
+			l, err := pool.Get(t.Context(), host)
+			require.NoError(t, err)
+			leases = append(leases, l)
+		}
+		fourth := getLater(t.Context(), pool, 0)
+		synctest.Wait()
+		require.Empty(t, fourth)
+
+		// Lowered to 1 with three in flight: two ends are not enough.
+		require.NoError(t, conn(0).WriteSettings(limit(1)))
+		synctest.Wait()
+		leases[0].Release(true)
+		leases[1].Release(true)
+		time.Sleep(ms(70))
+		synctest.Wait()
+		require.Empty(t, fourth)
+		leases[2].Release(true)
+		got := <-fourth
+		require.NoError(t, got.err)
+		require.Equal(t, ms(70), got.lease.Wait)
+		require.Equal(t, netlog.StalledMaxStreams, got.lease.Stalled)
+
+		// Raised to 2 it lets the next go by itself.
+		fifth := getLater(t.Context(), pool, 0)
+		time.Sleep(ms(30))
+		require.NoError(t, conn(0).WriteSettings(limit(2)))
+		got5 := <-fifth
+		require.NoError(t, got5.err)
+		require.Equal(t, ms(30), got5.lease.Wait)
+		got5.lease.Release(true)
+		got.lease.Release(true)
+	})
+}
+
+func TestClosedPool(t *testing.T) {
+	poolCase(t, plainH1, func(t *testing.T, p *pair) {
+		pool, _ := p.planned(wire.PoolConfig{MaxConns: 2}, dialStep{}, dialStep{takes: time.Hour})
+		busy := <-p.getLater(pool, 0)
+		require.NoError(t, busy.err)
+		dialling, stalled := p.getLater(pool, 0), p.getLater(pool, 1)
+		time.Sleep(ms(10))
+		begin := time.Now()
+		require.NoError(t, pool.Close())
+		require.Zero(t, time.Since(begin), "the dial ends with the pool")
+		require.EqualError(t, (<-dialling).err, "wire: pool: closed")
+		require.EqualError(t, (<-stalled).err, "wire: pool: closed")
+		<-busy.lease.Conn.Done()
+		busy.lease.Release(true)
+		_, err := pool.Get(t.Context(), host)
+		require.EqualError(t, err, "wire: pool: closed")
+		require.NoError(t, pool.Close())
+	})
+}
+
+func TestDialSeesTheCallersValuesNotItsEnd(t *testing.T) {
+	inMemory(t, func(t *testing.T, w *world) {
+		type key struct{}
+		seen := make(chan any, 1)
+		pool := wire.NewPool(wire.PoolConfig{Dial: func(ctx context.Context, _ string) (*wire.ClientConn, error) {
+			seen <- ctx.Value(key{})
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}})
+		ctx, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "value"))
+		got := getLater(ctx, pool, 0)
+		require.Equal(t, "value", <-seen)
+		cancel()
+		require.ErrorIs(t, (<-got).err, context.Canceled)
+		require.NoError(t, pool.Close())
+	})
+}
+
+// On sockets, in all protocols, with callers that go at random instants.
+func TestPoolUnderLoad(t *testing.T) {
+	eachProtocol(t, func(t *testing.T, p *pair) {
+		p.config.MaxConcurrentStreams = 10
+		p.start(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.URL.Path) })
+		pool := p.pool(wire.PoolConfig{MaxConns: 4, ExpectH2: true, Dial: p.greeted})
+		var all sync.WaitGroup
+		for i := range 200 {
+			all.Go(func() { p.loadOne(pool, i) })
+		}
+		all.Wait()
+		require.NoError(t, pool.Close())
+		for _, c := range p.clientLog.Connections() {
+			require.LessOrEqual(t, c.MaxStreams, map[string]int{"http/1.1": 1, "h2": 10}[p.protocol])
+			require.False(t, c.Closed.IsZero())
+		}
+		if p.protocol == "h2" {
+			require.Len(t, p.clientLog.Connections(), 1)
+		}
+	})
+}
+
+// greeted is connect for those who want to keep the limit from the start.
+func (p *pair) greeted(ctx context.Context, _ string) (*wire.ClientConn, error) {
+	c, err := p.connect(ctx)
+	if err == nil {
+		<-c.Greeted()
+	}
+	return c, err
+}
+
+func (p *pair) loadOne(pool *wire.Pool, i int) {
+	ctx := context.Background()
+	if i%7 == 3 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(i)*10*time.Microsecond)
+		defer cancel()
+	}
+	lease, err := pool.Get(ctx, host)
+	if err != nil {
+		if ctx.Err() == nil {
+			p.t.Errorf("request %d: %v", i, err)
+		}
+		return
+	}
+	path := fmt.Sprintf("/%d", i)
+	if body := fetch(p.t, lease.Conn, p.get(path)); body != path {
+		p.t.Errorf("request %d was answered with %q", i, body)
+	}
+	lease.Release(true)
+}
