@@ -161,16 +161,16 @@ func h1Oddities() []scriptCase {
 	}}
 }
 
-func TestHTTP1Scripts(t *testing.T) {
+func TestTapHTTP1Scripts(t *testing.T) {
 	for _, c := range append(h1Exchanges(), h1Oddities()...) {
 		c.protocol = "http/1.1"
 		t.Run(c.name, c.requireAt)
 	}
 }
 
-// TestMalformedRequests wants the parser to stop there, say so once, and let
+// TestTapMalformedRequests wants the parser to stop there, say so once, and let
 // all bytes pass.
-func TestMalformedRequests(t *testing.T) {
+func TestTapMalformedRequests(t *testing.T) {
 	for want, head := range map[string]string{
 		`malformed request line "GET"`:                                     "GET\r\n\r\n",
 		`malformed request line "GET HTTP/1.1"`:                            "GET HTTP/1.1\r\n\r\n",
@@ -200,7 +200,7 @@ func TestMalformedRequests(t *testing.T) {
 	}
 }
 
-func TestMalformedAnswers(t *testing.T) {
+func TestTapMalformedAnswers(t *testing.T) {
 	for want, head := range map[string]string{
 		`malformed status line "HTTP/1.1"`:         "HTTP/1.1\r\n\r\n",
 		`malformed status line "HTTP/1.1 20 OK"`:   "HTTP/1.1 20 OK\r\n\r\n",

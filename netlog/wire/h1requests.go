@@ -47,16 +47,17 @@ type h1Requests struct {
 
 func (r *h1Requests) feed(p []byte, at int64, now time.Time) *malformed {
 	r.h1.asking = r
-	// Nobody should send between CONNECT and its answer. Who does has begun to
-	// use the tunnel, and is not understood again should that be refused.
-	r.blind = r.blind || r.paused
-	for len(p) > 0 && !r.blind {
+	for len(p) > 0 {
+		// Nobody should send between CONNECT and its answer. Who does has begun
+		// to use the tunnel, and is not understood again if that is refused.
+		if r.blind = r.blind || r.paused; r.blind {
+			return nil
+		}
 		n, why := r.step(p, at, now)
 		if why != "" {
 			return &malformed{r.at, fmt.Sprintf("wire: http/1.1: request at byte %d: %s", r.at, why)}
 		}
 		p, at = p[n:], at+int64(n)
-		r.blind = r.paused && len(p) > 0
 	}
 	return nil
 }

@@ -261,16 +261,16 @@ func h2Oddities() []scriptCase {
 	}}
 }
 
-func TestHTTP2Scripts(t *testing.T) {
+func TestTapHTTP2Scripts(t *testing.T) {
 	for _, c := range append(h2Exchanges(), h2Oddities()...) {
 		c.protocol = "h2"
 		t.Run(c.name, c.requireAt)
 	}
 }
 
-// TestTableSize wants requests decoded while the table that their encoder uses
+// TestTapTableSize wants requests decoded while the table that their encoder uses
 // grows and shrinks by what the server allows.
-func TestTableSize(t *testing.T) {
+func TestTapTableSize(t *testing.T) {
 	var puts []string
 	s := begin(http2.Setting{ID: http2.SettingHeaderTableSize, Val: 20000})
 	s.upFrames(func(c *sender) {
@@ -305,9 +305,9 @@ func TestTableSize(t *testing.T) {
 	}
 }
 
-// TestMalformedFrames wants the parser to stop there, say so once, and let all
+// TestTapMalformedFrames wants the parser to stop there, say so once, and let all
 // bytes pass.
-func TestMalformedFrames(t *testing.T) {
+func TestTapMalformedFrames(t *testing.T) {
 	for want, frame := range map[string]func(*sender){
 		"DATA on stream 0":                                   func(c *sender) { c.WriteData(0, true, nil) },
 		"HEADERS on stream 0":                                func(c *sender) { c.get(0, "/") },
@@ -335,7 +335,7 @@ func TestMalformedFrames(t *testing.T) {
 	}
 }
 
-func TestMalformedBlocks(t *testing.T) {
+func TestTapMalformedBlocks(t *testing.T) {
 	open := func(c *sender) {
 		c.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte{0x82}})
 	}
@@ -350,9 +350,9 @@ func TestMalformedBlocks(t *testing.T) {
 	}
 }
 
-// TestHugeHeader wants a field beyond the limit to end the decoding, while the
+// TestTapHugeHeader wants a field beyond the limit to end the decoding, while the
 // requests go on being counted.
-func TestHugeHeader(t *testing.T) {
+func TestTapHugeHeader(t *testing.T) {
 	s := begin().upFrames(func(c *sender) {
 		b := c.block(":method", "GET", "x", strings.Repeat("\x00", maxFieldLen+1))
 		c.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: b[:16], EndStream: true})

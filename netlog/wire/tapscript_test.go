@@ -115,8 +115,9 @@ type fakeConn struct {
 	in     []byte
 	inErr  error
 	out    bytes.Buffer
-	short  int   // the next Write takes only so much,
-	outErr error // with this error
+	short  int    // the next Write takes only so much,
+	outErr error  // with this error
+	answer func() // what the peer does within Write
 	closed bool
 }
 
@@ -138,6 +139,9 @@ func (c *fakeConn) Write(p []byte) (int, error) {
 		c.outErr = nil
 		c.out.Write(p[:c.short])
 		return c.short, err
+	}
+	if c.answer != nil {
+		c.answer()
 	}
 	return c.out.Write(p)
 }
