@@ -25,6 +25,9 @@ type subject struct {
 	emails []string
 }
 
+// String is all names, for messages.
+func (s *subject) String() string { return strings.Join(s.names, ", ") }
+
 // key tells subjects apart; no name has a space in it.
 func (s *subject) key() string {
 	role := "server "
@@ -43,9 +46,7 @@ func parseSubject(usage x509.ExtKeyUsage, identities []string) (subject, error) 
 	var s subject
 	for _, identity := range identities {
 		if err := s.add(identity); err != nil {
-			// The identity is cloned into the error, so that a caller's
-			// list of identities need not be allocated.
-			return subject{}, fmt.Errorf("ca: identity %q: %w", strings.Clone(identity), err)
+			return subject{}, fmt.Errorf("ca: identity %q: %w", identity, err)
 		}
 	}
 	s.usage = usage

@@ -6,7 +6,6 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -30,7 +29,7 @@ type minted struct {
 func (a *Authority) mint(s subject) (*minted, error) {
 	key, err := newSigner()
 	if err != nil {
-		return nil, fmt.Errorf("ca: leaf for %q: %w", s.names, err)
+		return nil, fmt.Errorf("ca: leaf for %v: %w", &s, err)
 	}
 	now := time.Now()
 	template := leafTemplate(s, now)
@@ -41,7 +40,7 @@ func (a *Authority) mint(s subject) (*minted, error) {
 	}
 	leaf, err := a.issuer.sign(template, key)
 	if err != nil {
-		return nil, fmt.Errorf("ca: leaf for %s: %w", strings.Join(s.names, ", "), err)
+		return nil, fmt.Errorf("ca: leaf for %v: %w", &s, err)
 	}
 	m.valid = within(now, leaf.NotBefore, leaf.NotAfter)
 	m.cert = &tls.Certificate{
