@@ -77,6 +77,6 @@ func median(all []time.Duration) time.Duration {
 	return stalls.Median()
 }
 
-// ms leaves out the nanoseconds that lie between the issue of one request and
+// ms rounds away the nanoseconds that lie between the issue of one request and
 // the next.
-func ms(d time.Duration) string { return fmt.Sprintf("%d ms", d.Milliseconds()) }
+func ms(d time.Duration) string { return fmt.Sprintf("%d ms", d.Round(time.Millisecond).Milliseconds()) }

@@ -2,6 +2,7 @@ package downgrade
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"regexp"
 	"strings"
@@ -46,7 +47,9 @@ func getAll(t *testing.T, client *http.Client, site *origin.Server) {
 		if err != nil {
 			return err
 		}
-		return resp.Body.Close()
+		defer resp.Body.Close()
+		_, err = io.Copy(io.Discard, resp.Body) // unread, it would cost the connection
+		return err
 	}
 	require.NoError(t, get(site.URL))
 	errs := make(chan error)
