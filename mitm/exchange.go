@@ -97,7 +97,7 @@ func (x *exchange) run() {
 	resp, err := lease.Conn.RoundTrip(x.request(ctx), x.started)
 	x.interim.end()
 	if err != nil {
-		x.fail(fmt.Errorf("%v: %w", x.route.target, bare(err)))
+		x.fail(fmt.Errorf("%v: %w", x.route.target, unanswered(err)))
 		return
 	}
 	defer resp.Body.Close()

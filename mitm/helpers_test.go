@@ -144,3 +144,5 @@ func text(t *testing.T, resp *http.Response) string {
 type handler = http.HandlerFunc
 
 var hello = handler(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "hello") })
+
+func replaceAddr(s, addr string) string { return strings.ReplaceAll(s, "ADDR", addr) }

@@ -32,6 +32,17 @@ func bare(err error) error {
 	return err
 }
 
+// unanswered is why a RoundTrip gave no answer.
+func unanswered(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return errors.New("the origin closed the connection before it answered")
+	}
+	if inner := errors.Unwrap(err); inner != nil {
+		err = inner // without "wire: client" and the protocol
+	}
+	return bare(err)
+}
+
 // oneLine is an error as it fits a line of a table, or a body of one line.
 func oneLine(err error) string {
 	return strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
