@@ -22,7 +22,8 @@ type fetch struct {
 	plan  *plan
 	pools *pools
 	url   *url.URL
-	keep  bool // keep the body of the answer
+	asked time.Time // when the page asked for it
+	keep  bool      // keep the body of the answer
 }
 
 // document is an answer in full.
@@ -32,16 +33,16 @@ type document struct {
 }
 
 func (f *fetch) run(ctx context.Context) (*document, error) {
-	at := f.url
+	at, asked := f.url, f.asked
 	for range maxRedirects + 1 {
-		doc, next, err := f.once(ctx, at)
+		doc, next, err := f.once(ctx, at, asked)
 		if err != nil {
 			return nil, fmt.Errorf("pageload: GET %s: %w", at, err)
 		}
 		if next == nil {
 			return doc, nil
 		}
-		at = next
+		at, asked = next, time.Now()
 	}
 	return nil, fmt.Errorf("pageload: GET %s: more than %d redirects", f.url, maxRedirects)
 }
@@ -53,8 +54,7 @@ const maxTries = 3
 // once sends one request. One that a used connection lost before any answer
 // came is sent again, as browsers do: the server had closed the connection, or
 // said GOAWAY, before the request reached it.
-func (f *fetch) once(ctx context.Context, at *url.URL) (doc *document, next *url.URL, err error) {
-	asked := time.Now()
+func (f *fetch) once(ctx context.Context, at *url.URL, asked time.Time) (doc *document, next *url.URL, err error) {
 	for range maxTries {
 		doc, next, err = f.try(ctx, at, asked)
 		var lost *lostError

@@ -39,7 +39,7 @@ func Load(ctx context.Context, cfg *Config) (*Result, error) {
 func (p *plan) load(ctx context.Context, pools *pools) error {
 	batch := p.batch
 	if p.page != nil {
-		doc, err := (&fetch{plan: p, pools: pools, url: p.page, keep: true}).run(ctx)
+		doc, err := p.fetch(pools, p.page, true).run(ctx)
 		if err != nil {
 			return err
 		}
@@ -55,11 +55,16 @@ func (p *plan) loadBatch(ctx context.Context, pools *pools, batch []*url.URL) er
 	errs := make([]error, len(batch))
 	var wg sync.WaitGroup
 	for i, u := range batch {
-		wg.Go(func() { _, errs[i] = (&fetch{plan: p, pools: pools, url: u}).run(ctx) })
+		part := p.fetch(pools, u, false)
+		wg.Go(func() { _, errs[i] = part.run(ctx) })
 		time.Sleep(time.Nanosecond)
 	}
 	wg.Wait()
 	return summary(errs)
+}
+
+func (p *plan) fetch(pools *pools, at *url.URL, keep bool) *fetch {
+	return &fetch{plan: p, pools: pools, url: at, asked: time.Now(), keep: keep}
 }
 
 func summary(errs []error) error {
