@@ -179,6 +179,7 @@ func (x *exchange) fail(err error) {
 	if x.in.Context().Err() != nil {
 		panic(http.ErrAbortHandler)
 	}
+	clear(x.w.Header())
 	refuse(x.w, http.StatusBadGateway, err)
 }
 

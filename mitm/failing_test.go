@@ -1,6 +1,7 @@
 package mitm_test
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -27,6 +28,7 @@ func accepting(t *testing.T, host *linkdelay.Host, serve func(net.Conn)) (addr s
 	l, err := host.Listen(t.Context(), "tcp", ":0")
 	require.NoError(t, err)
 	var wg sync.WaitGroup
+	ctx, cancel := context.WithCancel(context.Background())
 	wg.Go(func() {
 		for {
 			conn, err := l.Accept()
@@ -34,12 +36,14 @@ func accepting(t *testing.T, host *linkdelay.Host, serve func(net.Conn)) (addr s
 				return
 			}
 			wg.Go(func() {
+				defer context.AfterFunc(ctx, func() { conn.Close() })()
 				defer conn.Close()
 				serve(conn)
 			})
 		}
 	})
 	t.Cleanup(func() {
+		cancel()
 		l.Close()
 		wg.Wait()
 	})

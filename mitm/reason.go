@@ -52,7 +52,6 @@ func oneLine(err error) string {
 func refuse(w http.ResponseWriter, status int, err error) {
 	body := "mitm: " + oneLine(err) + "\n"
 	h := w.Header()
-	clear(h)
 	h.Set("Content-Type", "text/plain; charset=utf-8")
 	h.Set("Content-Length", fmt.Sprint(len(body)))
 	w.WriteHeader(status)
