@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"example.com/wiretest/ca"
@@ -104,7 +103,7 @@ func TestDeepestChain(t *testing.T) {
 }
 
 func TestWindows(t *testing.T) {
-	check := func(t *testing.T) {
+	inBothWorlds(t, func(t *testing.T) {
 		authority := ca.New(t, &ca.Config{Intermediates: 1})
 		chain := verify(t, authority, authority.Issue("a.test"))
 		for _, c := range chain[1:] {
@@ -119,9 +118,7 @@ func TestWindows(t *testing.T) {
 		if got := leaf.NotAfter.Sub(leaf.NotBefore); got != 30*24*time.Hour {
 			t.Errorf("leaf is valid for %v, want 30 days", got)
 		}
-	}
-	t.Run("now", check)
-	t.Run("in a bubble", func(t *testing.T) { synctest.Test(t, check) })
+	})
 }
 
 func TestPoolIsTheCallersOwn(t *testing.T) {

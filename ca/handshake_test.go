@@ -7,7 +7,15 @@ import (
 	"fmt"
 	"net"
 	"testing"
+	"testing/synctest"
 )
+
+// inBothWorlds runs body by the real clock, and by a bubble's that starts in
+// the year 2000.
+func inBothWorlds(t *testing.T, body func(*testing.T)) {
+	t.Run("now", body)
+	t.Run("in a bubble", func(t *testing.T) { synctest.Test(t, body) })
+}
 
 // result is what one handshake came to.
 type result struct {

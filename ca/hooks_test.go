@@ -10,11 +10,6 @@ import (
 	"example.com/wiretest/ca"
 )
 
-func inBothWorlds(t *testing.T, body func(*testing.T)) {
-	t.Run("now", body)
-	t.Run("in a bubble", func(t *testing.T) { synctest.Test(t, body) })
-}
-
 func TestExpiredAndNotYetValid(t *testing.T) {
 	inBothWorlds(t, func(t *testing.T) {
 		for what, edit := range map[string]func(*x509.Certificate){"expired": ca.Expired, "not yet valid": ca.NotYetValid} {

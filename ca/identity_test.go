@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"example.com/wiretest/ca"
 )
@@ -41,9 +40,7 @@ var goodIdentities = []struct {
 func TestIdentities(t *testing.T) {
 	for _, c := range goodIdentities {
 		t.Run(strings.Join(c.identities, " "), func(t *testing.T) {
-			body := func(t *testing.T) { checkIdentities(t, c.identities, c.want, c.reach) }
-			t.Run("now", body)
-			t.Run("in a bubble", func(t *testing.T) { synctest.Test(t, body) })
+			inBothWorlds(t, func(t *testing.T) { checkIdentities(t, c.identities, c.want, c.reach) })
 		})
 	}
 }

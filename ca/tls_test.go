@@ -10,13 +10,12 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"example.com/wiretest/ca"
 )
 
 func TestServerShowsALeafForWhatIsAsked(t *testing.T) {
-	body := func(t *testing.T) {
+	inBothWorlds(t, func(t *testing.T) {
 		authority := ca.New(t, nil)
 		server := authority.ServerTLS()
 		for _, c := range []struct{ sni, local, want string }{
@@ -42,9 +41,7 @@ func TestServerShowsALeafForWhatIsAsked(t *testing.T) {
 				t.Errorf("%q at %q: leaf for %s, want %s", c.sni, c.local, got, c.want)
 			}
 		}
-	}
-	t.Run("now", body)
-	t.Run("in a bubble", func(t *testing.T) { synctest.Test(t, body) })
+	})
 }
 
 // placed is conn with a local address, as a network in memory has it.
@@ -134,7 +131,7 @@ func get(t *testing.T, url string, cfg *tls.Config) string {
 }
 
 func TestMutualTLS(t *testing.T) {
-	body := func(t *testing.T) {
+	inBothWorlds(t, func(t *testing.T) {
 		authority, other := ca.New(t, nil), ca.New(t, nil)
 		for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
 			server := authority.ServerTLS("a.test")
@@ -157,9 +154,7 @@ func TestMutualTLS(t *testing.T) {
 				t.Errorf("server says %v of another authority's client, want that it does not know who signed", r.serverErr)
 			}
 		}
-	}
-	t.Run("now", body)
-	t.Run("in a bubble", func(t *testing.T) { synctest.Test(t, body) })
+	})
 }
 
 func TestUsagesAreNotInterchangeable(t *testing.T) {

@@ -1,0 +1,116 @@
+package ca_test
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+
+	"example.com/wiretest/ca"
+)
+
+var hello = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "hello") })
+
+// A server and a client that verifies it. In a test, ca.New(t, nil) takes the
+// place of Generate.
+func Example() {
+	authority, err := ca.Generate(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	srv := httptest.NewUnstartedServer(hello)
+	srv.TLS = authority.ServerTLS("www.example.com", "127.0.0.1")
+	srv.StartTLS()
+	defer srv.Close()
+
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: authority.ClientTLS()}}
+	defer client.CloseIdleConnections()
+	resp, err := client.Get(srv.URL)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer resp.Body.Close()
+	leaf := resp.TLS.PeerCertificates[0]
+	fmt.Println(leaf.DNSNames, leaf.IPAddresses, "by", leaf.Issuer.CommonName)
+	// Output: [www.example.com] [127.0.0.1] by wiretest CA
+}
+
+// Without identities a server has a certificate for whatever it is asked, as
+// an intercepting proxy does.
+func ExampleAuthority_ServerTLS() {
+	authority, err := ca.Generate(&ca.Config{Name: "example CA", Intermediates: 1})
+	if err != nil {
+		log.Fatal(err)
+	}
+	listener, err := tls.Listen("tcp", "127.0.0.1:0", authority.ServerTLS())
+	if err != nil {
+		log.Fatal(err)
+	}
+	srv := &http.Server{Handler: hello}
+	go srv.Serve(listener) // ends with srv.Close
+	defer srv.Close()
+
+	for _, name := range []string{"a.example", "b.example"} {
+		cfg := authority.ClientTLS()
+		cfg.ServerName = name
+		conn, err := tls.Dial("tcp", listener.Addr().String(), cfg)
+		if err != nil {
+			log.Fatal(err)
+		}
+		leaf := conn.ConnectionState().PeerCertificates[0]
+		fmt.Println(leaf.DNSNames, "by", leaf.Issuer.CommonName)
+		conn.Close()
+	}
+	// Output:
+	// [a.example] by example CA intermediate 1
+	// [b.example] by example CA intermediate 1
+}
+
+// A client that is known to the server by an e-mail address.
+func ExampleAuthority_ClientTLS() {
+	authority, err := ca.Generate(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, "hello, ", r.TLS.PeerCertificates[0].EmailAddresses[0])
+	}))
+	srv.TLS = authority.ServerTLS("127.0.0.1")
+	srv.TLS.ClientAuth = tls.RequireAndVerifyClientCert
+	srv.StartTLS()
+	defer srv.Close()
+
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: authority.ClientTLS("alice@example.com")}}
+	defer client.CloseIdleConnections()
+	resp, err := client.Get(srv.URL)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, _ := io.ReadAll(resp.Body)
+	fmt.Println(string(body))
+	// Output: hello, alice@example.com
+}
+
+// What does a client say to an expired certificate?
+func ExampleExpired() {
+	authority, err := ca.Generate(&ca.Config{Leaf: ca.Expired})
+	if err != nil {
+		log.Fatal(err)
+	}
+	srv := httptest.NewUnstartedServer(hello)
+	srv.Config.ErrorLog = log.New(io.Discard, "", 0)
+	srv.TLS = authority.ServerTLS("127.0.0.1")
+	srv.StartTLS()
+	defer srv.Close()
+
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: authority.ClientTLS()}}
+	_, err = client.Get(srv.URL)
+	var invalid x509.CertificateInvalidError
+	fmt.Println(errors.As(err, &invalid) && invalid.Reason == x509.Expired)
+	// Output: true
+}
