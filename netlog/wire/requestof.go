@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"net/http"
+	"runtime/debug"
 	"time"
 
 	"example.com/wiretest/netlog"
@@ -24,7 +25,7 @@ func connOf(r *http.Request) *servedConn {
 	return c
 }
 
-// serveRequest calls the Server's handler. net/http recovers from its panics.
+// serveRequest calls the Server's handler.
 func serveRequest(w http.ResponseWriter, r *http.Request) {
 	c := connOf(r)
 	call := &running{method: r.Method, path: r.RequestURI, since: time.Now()}
@@ -32,8 +33,24 @@ func serveRequest(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	defer c.server.finish(c, call)
+	defer c.server.calm(call)
 	r = c.attach(r)
 	c.server.cfg.Handler.ServeHTTP(w, r)
+}
+
+// calm logs a panic of the handler, as net/http would, but while the call is
+// still waited for: a log is often a test's, which must not be written to when
+// the test has ended. What goes on to net/http is the panic that it keeps
+// quiet about.
+func (s *Server) calm(call *running) {
+	cause := recover()
+	if cause == nil {
+		return
+	}
+	if cause != http.ErrAbortHandler {
+		s.cfg.ErrorLog.Printf("wire: server: panic serving %s: %v\n%s", call, cause, debug.Stack())
+	}
+	panic(http.ErrAbortHandler)
 }
 
 // attach ties r to its record. On HTTP/1.1 that is by the connection, because

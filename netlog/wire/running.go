@@ -14,6 +14,8 @@ type running struct {
 	since        time.Time
 }
 
+func (r *running) String() string { return r.method + " " + r.path }
+
 // begin counts a call of the handler; false means that the connection or the
 // server is over, so that nobody may be called anymore. (An http2.Server
 // starts its handlers as goroutines that may come to life after it returned.)
@@ -68,7 +70,7 @@ func list(all []*running) string {
 			names = append(names, fmt.Sprintf("and %d more", len(all)-maxNamed))
 			break
 		}
-		names = append(names, fmt.Sprintf("%s %s (%.1fs)", r.method, r.path, time.Since(r.since).Seconds()))
+		names = append(names, fmt.Sprintf("%s (%.1fs)", r, time.Since(r.since).Seconds()))
 	}
 	return strings.Join(names, ", ")
 }

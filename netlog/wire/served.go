@@ -64,6 +64,7 @@ type servedConn struct {
 	closing atomic.Bool
 	failure error
 	closed  chan struct{}
+	left    chan struct{} // closed when net/http has nothing to do with it anymore; http/1.1 only
 
 	// Guarded by server.mu.
 	handlers int           // calls of the handler that run
@@ -79,6 +80,7 @@ func newServedConn(s *Server, conn net.Conn, rec *netlog.ConnectionRecord) *serv
 		tls:    stateOf(conn),
 		server: s,
 		closed: make(chan struct{}),
+		left:   make(chan struct{}),
 		quiet:  make(chan struct{}),
 	}
 	c.rec = recordFor(rec, c.tls)
@@ -92,6 +94,16 @@ func newServedConn(s *Server, conn net.Conn, rec *netlog.ConnectionRecord) *serv
 	})
 	c.Conn = c.tap
 	return c
+}
+
+// Write fails once the server is closed. A handler whose context just ended
+// returns, and what it then leaves unsaid would reach the client as the end of
+// a whole answer.
+func (c *servedConn) Write(p []byte) (int, error) {
+	if c.server.ctx.Err() != nil {
+		return 0, net.ErrClosed
+	}
+	return c.Conn.Write(p)
 }
 
 // Close closes the connection; later calls wait for the first.

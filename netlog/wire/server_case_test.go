@@ -416,4 +416,3 @@ func TestHandlerSeesTheClientGo(t *testing.T) {
 		}
 	})
 }
-

@@ -22,20 +22,22 @@ func newHTTP1Server(s *Server) *http.Server {
 			return withConn(s.ctx, l.(*listener).conn)
 		},
 		ConnState: func(conn net.Conn, state http.ConnState) {
-			if state == http.StateClosed {
-				conn.Close() // ServeConn goes on then
+			if state == http.StateClosed || state == http.StateHijacked {
+				close(conn.(*servedConn).left)
 			}
 		},
 	}
 }
 
-// serveHTTP1 returns when c is closed and its last handler has returned.
+// serveHTTP1 returns when c is closed, its last handler has returned, and so has
+// net/http, which lingers for half a second where it has answered before the
+// whole request came.
 func serveHTTP1(srv *http.Server, c *servedConn) {
 	_ = srv.Serve(&listener{conn: c})
 	c.end()
 }
 
-// listener accepts one connection, and then waits until it is closed.
+// listener accepts one connection, and then waits until it is over.
 type listener struct {
 	conn     *servedConn
 	accepted bool
@@ -48,6 +50,7 @@ func (l *listener) Accept() (net.Conn, error) {
 		l.accepted = true
 		return l.conn, nil
 	}
+	<-l.conn.left
 	<-l.conn.closed
 	return nil, errOver
 }
