@@ -114,6 +114,7 @@ func TestPeekNamesTheDamagedByte(t *testing.T) {
 		{"another message", "\x16\x03\x01\x00\x04\x02\x00\x00\x00", "byte 5: handshake message of type 2 (server_hello), not a ClientHello (1)"},
 		{"another record within", "\x16\x03\x01\x00\x02\x01\x00\x15\x03\x01\x00\x02\x02\x00", "byte 7: record of type 21 (alert) inside the ClientHello"},
 		{"message too long", "\x16\x03\x01\x00\x04\x01\xff\xff\xff", "byte 6: too long: 16777215 bytes announced, at most 65536 are read"},
+		{"nothing in it", in(""), "byte 9: legacy_version: 2 bytes wanted, 0 left"},
 		{"no version", in("\x03"), "byte 9: legacy_version: 2 bytes wanted, 1 left"},
 		{"session id", in(random + "\x21" + string(make([]byte, 40))), "byte 43: legacy_session_id: length 33; at most 32"},
 		{"session id cut", in(random + "\x20xx"), "byte 43: legacy_session_id: length 32, but 2 bytes left"},
@@ -152,8 +153,15 @@ func with(extensions string) string {
 }
 
 func TestDamageIsCountedInTheStream(t *testing.T) {
-	whole := with("\x00\x10\x00\x03\x00\x01\x00") // byte 58 of it, 53 of the message
-	records := inRecords([]byte(whole)[5:], 10)
-	_, err := peek(t, cut(records), records)
-	require.EqualError(t, err, "alpn: ClientHello: byte 83: application_layer_protocol_negotiation: name: empty")
+	whole := []byte(with("\x00\x10\x00\x03\x00\x01\x00")) // byte 58 of it, 53 of the message
+	for size, want := range map[int]string{
+		10:  "byte 83: ", // sixth record of 15 bytes
+		53:  "byte 63: ", // first byte of the second record
+		54:  "byte 58: ",
+		100: "byte 58: ",
+	} {
+		records := inRecords(whole[5:], size)
+		_, err := peek(t, cut(records), records)
+		require.EqualError(t, err, "alpn: ClientHello: "+want+"application_layer_protocol_negotiation: name: empty")
+	}
 }

@@ -51,7 +51,7 @@ func (p *peeker) hello() (*ClientHello, error) {
 	}
 	hello, flaw := parseClientHello(p.msg)
 	if flaw != nil {
-		return nil, &HelloError{Offset: streamOffset(p.stream, flaw.at), Reason: flaw.why}
+		return nil, &HelloError{Offset: p.offset(flaw.at), Reason: flaw.why}
 	}
 	hello.RecordVersion = uint16(p.stream[1])<<8 | uint16(p.stream[2])
 	return hello, nil
@@ -94,13 +94,16 @@ func (p *peeker) message() error {
 	return nil
 }
 
+// offset is where byte at of the message lies in the stream.
+func (p *peeker) offset(at int) int { return streamOffset(p.stream[:p.pos], at) }
+
 func (p *peeker) helloLength() (int, error) {
 	if p.msg[0] != clientHello {
-		return 0, wrongf(streamOffset(p.stream, 0), "handshake message of type %d%s, not a ClientHello (1)", p.msg[0], handshakeName(p.msg[0]))
+		return 0, wrongf(p.offset(0), "handshake message of type %d%s, not a ClientHello (1)", p.msg[0], handshakeName(p.msg[0]))
 	}
 	n := int(p.msg[1])<<16 | int(p.msg[2])<<8 | int(p.msg[3])
 	if n > maxHello {
-		return 0, wrongf(streamOffset(p.stream, 1), "too long: %d bytes announced, at most %d are read", n, maxHello)
+		return 0, wrongf(p.offset(1), "too long: %d bytes announced, at most %d are read", n, maxHello)
 	}
 	return n, nil
 }

@@ -169,6 +169,14 @@ func TestPeekLeavesWhatFollows(t *testing.T) {
 	got, err := peek(t, cut(both), both)
 	require.NoError(t, err)
 	require.Equal(t, want, got)
+
+	shared := bytes.Clone(stream) // a second message in the same record
+	shared = append(shared, 2, 0, 0, 0)
+	length := len(shared) - 5
+	shared[3], shared[4] = byte(length>>8), byte(length)
+	got, err = peek(t, cut(shared), shared)
+	require.NoError(t, err)
+	require.Equal(t, want, got)
 }
 
 func TestHandshakeAfterPeek(t *testing.T) {
@@ -251,7 +259,7 @@ func TestPeekedConnHasWhatConnHas(t *testing.T) {
 	})
 }
 
-// together returns its error with the last bytes, as a Reader may.
+// together returns its error with the last bytes, as a Reader may, and once.
 type together struct {
 	net.Conn
 	b   []byte
@@ -263,7 +271,9 @@ func (c *together) Read(b []byte) (int, error) {
 	if c.b = c.b[n:]; len(c.b) > 0 {
 		return n, nil
 	}
-	return n, c.err
+	err := c.err
+	c.err = io.EOF
+	return n, err
 }
 
 func TestPeekKeepsAnErrorThatCameWithBytes(t *testing.T) {

@@ -20,19 +20,19 @@ const (
 	alertNoApplicationProtocol = 120
 )
 
-// streamOffset is where byte at of the handshake message lies in the stream
-// whose records carried it.
+// streamOffset is where byte at of a handshake message lies in the stream whose
+// records carried it; the end of the stream, if at is the message's end.
 func streamOffset(stream []byte, at int) int {
 	pos := 0
-	for pos+recordHeader <= len(stream) {
+	for pos < len(stream) {
 		n := recordLength(stream[pos:])
 		if at < n {
-			break
+			return pos + recordHeader + at
 		}
 		at -= n
 		pos += recordHeader + n
 	}
-	return pos + recordHeader + at
+	return pos
 }
 
 func recordLength(header []byte) int { return int(header[3])<<8 | int(header[4]) }

@@ -106,18 +106,15 @@ func (s *server) asked(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 	return s.ask(hello)
 }
 
-// noApplicationProtocol is a fatal alert 120 in a plaintext record. No version
-// of TLS has keys before the ServerHello, so it is right for all of them.
-var noApplicationProtocol = [...]byte{recordAlert, 3, 3, 0, 2, alertFatal, alertNoApplicationProtocol}
-
 // refuse sends alert 120 by hand: after an error of GetConfigForClient
 // crypto/tls sends internal_error. The write deadline keeps that one from
-// following. A QUIC connection has no conn, and sends alerts of its own.
+// following. The alert is in plaintext: no version of TLS has keys before the
+// ServerHello. A QUIC connection has no conn, and sends alerts of its own.
 func refuse(conn net.Conn, err error) error {
 	if conn == nil {
 		return err
 	}
-	_, failed := conn.Write(noApplicationProtocol[:])
+	_, failed := conn.Write([]byte{recordAlert, 3, 3, 0, 2, alertFatal, alertNoApplicationProtocol})
 	conn.SetWriteDeadline(time.Unix(1, 0)) // where it is not supported, the peer ignores a second alert
 	var mismatch *MismatchError
 	if failed != nil && errors.As(err, &mismatch) {

@@ -170,6 +170,13 @@ func TestOwnGetConfigForClientThatPassesOrFails(t *testing.T) {
 	require.NoError(t, o.clientErr)
 	assert.Equal(t, alpn.H2, o.client.NegotiatedProtocol)
 
+	own = serverTLS()
+	own.NextProtos = []string{"own"}
+	o = handshake(t, loopback, clientTLS(0, alpn.H2), server)
+	require.NoError(t, o.clientErr)
+	assert.Equal(t, alpn.H2, o.client.NegotiatedProtocol)
+	assert.Equal(t, []string{"own"}, own.NextProtos, "what the callback returned was modified")
+
 	failure = errors.New("not today")
 	o = handshake(t, loopback, clientTLS(0, alpn.H2), server)
 	require.ErrorIs(t, o.serverErr, failure)
@@ -238,15 +245,18 @@ func requireResumes(t *testing.T, connect pair, version uint16, server *tls.Conf
 }
 
 func TestTicketKeysRotateOnTheCopy(t *testing.T) {
-	cfg := serverTLS()
-	cfg.SetSessionTicketKeys([][32]byte{{1}})
-	server := alpn.Only(alpn.H2).Server(cfg)
-	client := clientTLS(0, alpn.H2)
-	client.ClientSessionCache = tls.NewLRUClientSessionCache(1)
-	require.False(t, handshake(t, loopback, client, server).client.DidResume)
-	server.SetSessionTicketKeys([][32]byte{{2}})
-	require.False(t, handshake(t, loopback, client, server).client.DidResume, "a ticket of the old key was taken")
-	require.True(t, handshake(t, loopback, client, server).client.DidResume)
+	explicit, field := serverTLS(), serverTLS()
+	explicit.SetSessionTicketKeys([][32]byte{{1}})
+	field.SessionTicketKey = [32]byte{1}
+	for name, cfg := range map[string]*tls.Config{"explicit": explicit, "field": field} {
+		server := alpn.Only(alpn.H2).Server(cfg)
+		client := clientTLS(0, alpn.H2)
+		client.ClientSessionCache = tls.NewLRUClientSessionCache(1)
+		require.False(t, handshake(t, loopback, client, server).client.DidResume, name)
+		server.SetSessionTicketKeys([][32]byte{{2}})
+		require.False(t, handshake(t, loopback, client, server).client.DidResume, "%s: a ticket of the old key was taken", name)
+		require.True(t, handshake(t, loopback, client, server).client.DidResume, name)
+	}
 }
 
 func TestDisabledTicketsStayDisabled(t *testing.T) {
