@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+
+	"golang.org/x/net/idna"
 )
 
 // authority is a host and a port, in the one spelling that compares.
@@ -37,14 +39,33 @@ func portOf(u *url.URL) string {
 		return "443"
 	case "http", "ws":
 		return "80"
+	case "socks5", "socks5h":
+		return "1080"
 	}
 	return ""
 }
+
+// hostPort is the authority of a URL, with the scheme's port where it has none.
+func hostPort(u *url.URL) string { return net.JoinHostPort(plainName(u.Hostname()), portOf(u)) }
 
 func plainName(s string) string {
 	s = strings.TrimSuffix(strings.TrimPrefix(s, "["), "]")
 	if ip, err := netip.ParseAddr(s); err == nil {
 		return ip.Unmap().String()
 	}
-	return strings.ToLower(strings.TrimSuffix(s, "."))
+	s = strings.ToLower(strings.TrimSuffix(s, "."))
+	if ascii, err := idna.Lookup.ToASCII(s); err == nil {
+		return ascii // as it goes over the wire
+	}
+	return s
+}
+
+// plainURL is u as it goes over the wire: without user and fragment.
+func plainURL(u *url.URL) string {
+	if u == nil {
+		return ""
+	}
+	sent := *u
+	sent.User, sent.Fragment, sent.RawFragment = nil, "", ""
+	return sent.String()
 }

@@ -3,6 +3,7 @@ package netlog
 import (
 	"cmp"
 	"errors"
+	"io/fs"
 	"os"
 	"slices"
 	"sync"
@@ -46,7 +47,7 @@ func (l *Log) keep(tb testing.TB) {
 		_, err = file.WriteString(l.full())
 		err = errors.Join(err, file.Close())
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // a folder that go test does not keep is gone when a second log comes
 		tb.Logf("netlog: keep the log of the failed test: %v", err)
 	}
 }

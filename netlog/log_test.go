@@ -106,7 +106,7 @@ func TestPairsNameTheClientFirst(t *testing.T) {
 }
 
 func TestManyWritersAndReaders(t *testing.T) {
-	const writers, each = 8, 200
+	const writers, each = 4, 100
 	log := new(netlog.Log)
 	shared := log.Open(netlog.Connection{Offered: []string{"h2"}, Protocol: "h2"})
 	var wg sync.WaitGroup

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"example.com/wiretest/netlog"
 )
@@ -13,6 +14,8 @@ const (
 	down netlog.Leg = "downstream"
 	up   netlog.Leg = "upstream"
 )
+
+var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
 // open records a connection that spoke proto in so many requests.
 func open(log *netlog.Log, c netlog.Connection, proto string, requests int) *netlog.ConnectionRecord {

@@ -1,0 +1,308 @@
+package netlog
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/textproto"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// exchange is one RoundTrip: what is known of it beside its record.
+type exchange struct {
+	t      *transport
+	req    *http.Request
+	record *RequestRecord
+	id     int64
+
+	mu      sync.Mutex
+	proxy   *url.URL
+	place   group
+	wait    wait
+	dialing []*recordedConn   // dialled for it, TLS not done yet; oldest first
+	conn    *recordedConn     // what carries it, if that was dialled here
+	carrier *ConnectionRecord // what carries it
+	hints   int64             // bytes of informational answers
+}
+
+type exchangeKey struct{}
+
+// exchangeOf is nil where ctx is none of an exchange. net/http dials under the
+// values of the request's context that it dials for.
+func exchangeOf(ctx context.Context) *exchange {
+	x, _ := ctx.Value(exchangeKey{}).(*exchange)
+	return x
+}
+
+func (t *transport) begin(req *http.Request) *exchange {
+	q := Request{Method: req.Method, URL: plainURL(req.URL), HeaderBytesUp: -1, HeaderBytesDown: -1}
+	if q.Method == "" {
+		q.Method = http.MethodGet
+	}
+	if hasBody(req) {
+		q.BodyBytesUp = -1
+	}
+	x := &exchange{t: t, req: req, record: t.log.Request(q)}
+	x.id = x.record.Request().ID
+	x.place = x.group(nil)
+	return x
+}
+
+func (x *exchange) context(ctx context.Context) context.Context {
+	return httptrace.WithClientTrace(context.WithValue(ctx, exchangeKey{}, x), x.trace())
+}
+
+// trace observes x. The hooks run on goroutines of net/http, some after the
+// exchange is over, and one under a lock of its HTTP/2 pool: they only take
+// locks that nobody blocks under.
+func (x *exchange) trace() *httptrace.ClientTrace {
+	return &httptrace.ClientTrace{
+		GetConn:              func(string) { x.asks() },
+		GotConn:              x.got,
+		PutIdleConn:          x.putIdle,
+		GotFirstResponseByte: x.firstByte,
+		Got1xxResponse:       x.informational,
+		TLSHandshakeDone:     x.handshaken,
+		WroteHeaders:         x.wroteHeaders,
+		WroteRequest:         x.wroteRequest,
+	}
+}
+
+// through notes the proxy that net/http chose; nil is none.
+func (x *exchange) through(proxy *url.URL) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.proxy, x.place = proxy, x.group(proxy)
+}
+
+// got is the end of the wait: this connection takes the request.
+func (x *exchange) got(info httptrace.GotConnInfo) {
+	conn := x.t.recorded(info.Conn)
+	carrier := x.t.carrierOf(info.Conn, conn, x)
+	var before Connection // as it was when it was chosen
+	if carrier != nil {
+		before = carrier.Connection()
+	}
+	x.settle(func(asked time.Time) bool {
+		if before.ALPN == "h2" { // shared: it need not have been idle
+			return before.Handshaken.Before(asked)
+		}
+		return info.WasIdle
+	})
+	switch {
+	case conn != nil:
+		conn.carries(x, info.Conn)
+	case carrier != nil:
+		settle(carrier, info.Conn)
+	}
+	x.attach(conn, carrier)
+}
+
+// attach starts the times anew: it may be a replay.
+func (x *exchange) attach(conn *recordedConn, carrier *ConnectionRecord) {
+	x.mu.Lock()
+	x.conn, x.carrier = conn, carrier
+	x.mu.Unlock()
+	proto := ""
+	if carrier != nil {
+		x.record.Attach(carrier)
+		proto = carrier.Connection().Protocol
+	}
+	x.record.Update(func(q *Request) {
+		q.Wait, q.Sent, q.FirstByte, q.Protocol = time.Since(q.Start), time.Time{}, time.Time{}, proto
+	})
+}
+
+// putIdle says whether the connection went back to the pool after the answer.
+func (x *exchange) putIdle(err error) {
+	if conn, _ := x.carriedBy(); conn != nil {
+		conn.rests(err)
+	}
+}
+
+func (x *exchange) carriedBy() (*recordedConn, *ConnectionRecord) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.conn, x.carrier
+}
+
+// handshaken says how a handshake on a connection dialled for x ended; behind a
+// proxy that is itself spoken to over TLS there are two.
+func (x *exchange) handshaken(state tls.ConnectionState, err error) {
+	if conn := x.handshaking(err != nil); conn != nil {
+		conn.handshaken(state, err)
+	}
+}
+
+// handshaking is the oldest connection that can be meant. net/http closes a
+// connection before it tells that its handshake failed.
+func (x *exchange) handshaking(failed bool) *recordedConn {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	i := slices.IndexFunc(x.dialing, func(c *recordedConn) bool { return c.isClosed() == failed })
+	if i < 0 {
+		return nil
+	}
+	conn := x.dialing[i]
+	if conn.layers--; conn.layers == 0 || failed {
+		x.dialing = slices.Delete(x.dialing, i, i+1)
+	}
+	return conn
+}
+
+func (x *exchange) wroteHeaders() {
+	x.whileOpen(func(q *Request) { q.Sent = time.Now() })
+}
+
+// whileOpen drops what comes after the end: an answer to a request that was
+// given up.
+func (x *exchange) whileOpen(change func(*Request)) {
+	x.record.Update(func(q *Request) {
+		if q.End.IsZero() {
+			change(q)
+		}
+	})
+}
+
+func (x *exchange) wroteRequest(info httptrace.WroteRequestInfo) {
+	if info.Err == nil && hasBody(x.req) && x.req.ContentLength > 0 {
+		x.record.Update(func(q *Request) { q.BodyBytesUp = x.req.ContentLength })
+	}
+}
+
+func (x *exchange) firstByte() {
+	x.whileOpen(func(q *Request) { q.FirstByte = time.Now() })
+}
+
+// defaultMaxHeader is net/http's default for MaxResponseHeaderBytes.
+const defaultMaxHeader = 10 << 20
+
+// informational takes back the first byte, which was not the final answer's. To
+// listen lifts net/http's limit on such answers, so it is kept here.
+func (x *exchange) informational(code int, header textproto.MIMEHeader) error {
+	x.whileOpen(func(q *Request) { q.FirstByte = time.Time{} })
+	limit := x.t.maxHeader
+	if limit <= 0 {
+		limit = defaultMaxHeader
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for name, values := range header {
+		for _, value := range values {
+			x.hints += int64(len(name) + len(value) + len(": \r\n"))
+		}
+	}
+	if x.hints > limit {
+		return fmt.Errorf("netlog: transport: headers of informational answers, the last of status %d, exceed %d bytes", code, limit)
+	}
+	return nil
+}
+
+// fail is the end without an answer.
+func (x *exchange) fail(err error) {
+	x.settle(func(time.Time) bool { return false })
+	x.end(err)
+}
+
+// answered is the end of RoundTrip, when the head of the answer is there.
+func (x *exchange) answered(resp *http.Response) {
+	conn, carrier := x.carriedBy()
+	proto := protocolOf(resp)
+	if carrier != nil {
+		carrier.Update(func(c *Connection) { c.Protocol = proto })
+	}
+	x.record.Update(func(q *Request) {
+		q.Status, q.Protocol = resp.StatusCode, proto
+		if q.FirstByte.IsZero() {
+			q.FirstByte = time.Now()
+		}
+		if resp.Uncompressed {
+			q.BodyBytesDown = -1
+		}
+	})
+	if conn != nil && resp.ProtoMajor == 1 && (resp.Close || x.req.Close || x.t.noReuse) {
+		conn.because("Connection: close")
+	}
+	x.wrapBody(resp)
+}
+
+func protocolOf(resp *http.Response) string {
+	if resp.ProtoMajor >= 2 {
+		return fmt.Sprintf("h%d", resp.ProtoMajor)
+	}
+	return fmt.Sprintf("http/%d.%d", resp.ProtoMajor, resp.ProtoMinor)
+}
+
+// end records the end; nil is success. A connection that net/http closed for
+// that error says so.
+func (x *exchange) end(err error) {
+	if err == nil {
+		x.record.End("")
+		return
+	}
+	x.record.End(err.Error())
+	if conn, carrier := x.carriedBy(); conn != nil && carrier.Connection().Protocol != "h2" {
+		conn.because(fmt.Sprintf("request %d failed: %v", x.id, err))
+	}
+}
+
+// opening is what is known of a connection that was dialled for x; x may be
+// nil.
+func (x *exchange) opening(conn net.Conn, network, addr string) Connection {
+	c := Connection{Network: network, Host: addr, Local: address(conn.LocalAddr()), Remote: address(conn.RemoteAddr())}
+	c.BytesUp, c.BytesDown, c.HeaderBytesUp, c.HeaderBytesDown = -1, -1, -1, -1
+	if x == nil {
+		return c
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	c.Host, c.OpenReason = x.target(), fmt.Sprintf("request %d", x.id)
+	if x.proxy != nil {
+		c.Proxy = hostPort(x.proxy)
+	}
+	return c
+}
+
+func address(a net.Addr) string {
+	if a == nil {
+		return ""
+	}
+	return a.String()
+}
+
+func hasBody(req *http.Request) bool { return req.Body != nil && req.Body != http.NoBody }
+
+// target is the host and port that are asked for.
+func (x *exchange) target() string {
+	if x.req.URL == nil {
+		return ""
+	}
+	return hostPort(x.req.URL)
+}
+
+func (x *exchange) scheme() string {
+	if x.req.URL == nil {
+		return ""
+	}
+	return x.req.URL.Scheme
+}
+
+// group is the pool of net/http in which x looks for a connection.
+func (x *exchange) group(proxy *url.URL) group {
+	g := group{scheme: x.scheme(), host: x.target(), h1: strings.EqualFold(x.req.Header.Get("Upgrade"), "websocket")}
+	if proxy == nil {
+		return g
+	}
+	g.proxy = proxy.String()
+	if g.scheme == "http" && strings.HasPrefix(proxy.Scheme, "http") {
+		g.host = "" // such a connection serves any host
+	}
+	return g
+}
