@@ -33,6 +33,9 @@ func (a *h1Answers) step(p []byte, at int64, now time.Time) (int, string) {
 	if a.inBody {
 		return a.takeBody(p)
 	}
+	if n := a.head.blank(p); n > 0 {
+		return n, ""
+	}
 	if len(a.head.buf) == 0 {
 		a.at, a.start = at, now
 	}

@@ -17,6 +17,15 @@ type h1Head struct {
 	line int // where the last line begins
 }
 
+// blank returns how many bytes of p are empty lines before a message, which
+// are skipped (RFC 9112, section 2.2).
+func (h *h1Head) blank(p []byte) int {
+	if len(h.buf) > 0 {
+		return 0
+	}
+	return len(p) - len(bytes.TrimLeft(p, "\r\n"))
+}
+
 // take moves the beginning of p into the head, and returns its length and
 // whether the head is whole.
 func (h *h1Head) take(p []byte) (used int, whole bool, why string) {
@@ -38,16 +47,12 @@ func (h *h1Head) take(p []byte) (used int, whole bool, why string) {
 }
 
 // lineEnds reports whether the line that ends here, if one does, ends the
-// head. Empty lines before a message are skipped (RFC 9112, section 2.2).
+// head.
 func (h *h1Head) lineEnds() bool {
 	if h.buf[len(h.buf)-1] != '\n' {
 		return false
 	}
 	empty := len(bytes.TrimRight(h.buf[h.line:], "\r\n")) == 0
-	if empty && h.line == 0 {
-		h.buf = h.buf[:0]
-		return false
-	}
 	h.line = len(h.buf)
 	return empty
 }

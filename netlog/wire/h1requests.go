@@ -66,6 +66,9 @@ func (r *h1Requests) step(p []byte, at int64, now time.Time) (int, string) {
 	if r.inBody {
 		return r.takeBody(p)
 	}
+	if n := r.head.blank(p); n > 0 {
+		return n, ""
+	}
 	if len(r.head.buf) == 0 {
 		r.at, r.start = at, now
 	}
