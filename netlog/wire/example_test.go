@@ -1,0 +1,104 @@
+package wire_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+
+	"example.com/wiretest/ca"
+	"example.com/wiretest/netlog"
+	"example.com/wiretest/netlog/wire"
+)
+
+// A server and a client, each of which records the connection that is between
+// them.
+func Example() {
+	authority, _ := ca.Generate(nil)
+	listener, _ := net.Listen("tcp", "127.0.0.1:0")
+	defer listener.Close()
+
+	var log netlog.Log
+	server := wire.NewServer(wire.ServerConfig{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, "request %d", wire.RequestOf(r).Request().ID)
+	})})
+	defer server.Close(context.Background())
+	go func() {
+		conn, _ := listener.Accept()
+		rec := log.Open(netlog.Connection{Leg: "server"})
+		cfg := authority.ServerTLS("origin.test")
+		cfg.NextProtos = []string{"h2"}
+		if conn, err := wire.HandshakeServer(context.Background(), conn, cfg, rec); err == nil {
+			server.ServeConn(conn, rec)
+		}
+	}()
+
+	conn, _ := net.Dial("tcp", listener.Addr().String())
+	rec := new(netlog.Log).Open(netlog.Connection{Leg: "client"})
+	cfg := authority.ClientTLS()
+	cfg.ServerName, cfg.NextProtos = "origin.test", []string{"h2", "http/1.1"}
+	tlsConn, err := wire.HandshakeClient(context.Background(), conn, cfg, rec)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	client, _ := wire.NewClientConn(tlsConn, wire.ClientConfig{Record: rec})
+	defer client.Close()
+	req, _ := http.NewRequest("GET", "https://origin.test/", nil)
+	resp, err := client.RoundTrip(req, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	body, _ := io.ReadAll(resp.Body)
+	resp.Body.Close()
+
+	c := log.Connections()[0]
+	fmt.Printf("%s: offered %q, chosen %s, spoken %s, %d request\n", body, c.Offered, c.ALPN, c.Protocol, c.Requests)
+	// Output: request 1: offered ["h2" "http/1.1"], chosen h2, spoken h2, 1 request
+}
+
+// Two requests for a host that speaks http/1.1, over one connection at most.
+func ExamplePool() {
+	listener, _ := net.Listen("tcp", "127.0.0.1:0")
+	defer listener.Close()
+	var log netlog.Log
+	server := wire.NewServer(wire.ServerConfig{})
+	defer server.Close(context.Background())
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go server.ServeConn(conn, log.Open(netlog.Connection{}))
+		}
+	}()
+
+	pool := wire.NewPool(wire.PoolConfig{
+		MaxConns: 1,
+		Dial: func(ctx context.Context, host string) (*wire.ClientConn, error) {
+			conn, err := new(net.Dialer).DialContext(ctx, "tcp", host)
+			if err != nil {
+				return nil, err
+			}
+			return wire.NewClientConn(conn, wire.ClientConfig{})
+		},
+	})
+	defer pool.Close()
+	host := listener.Addr().String()
+	first, _ := pool.Get(context.Background(), host)
+	go func() {
+		req, _ := http.NewRequest("GET", "http://"+host, nil)
+		if resp, err := first.Conn.RoundTrip(req, nil); err == nil {
+			io.Copy(io.Discard, resp.Body) // unread, it would cost the connection
+			resp.Body.Close()
+		}
+		first.Release(true)
+	}()
+	second, _ := pool.Get(context.Background(), host)
+	fmt.Println(second.Stalled, second.Conn == first.Conn)
+	second.Release(true)
+	// Output: SOCKET_POOL_STALLED_MAX_SOCKETS_PER_GROUP true
+}
