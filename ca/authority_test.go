@@ -66,6 +66,11 @@ func TestChain(t *testing.T) {
 			if issuer.MaxPathLen != c.lengths[i] || !issuer.IsCA {
 				t.Errorf("%q: path length %d, want %d", c.names[i], issuer.MaxPathLen, c.lengths[i])
 			}
+			// The order matters to clients that do not search (RFC 8446,
+			// section 4.4.2).
+			if string(cert.Certificate.Certificate[i]) != string(below.Raw) {
+				t.Errorf("certificate %d presented is not that of %q", i, below.Subject.CommonName)
+			}
 			if string(below.AuthorityKeyId) != string(issuer.SubjectKeyId) || len(issuer.SubjectKeyId) != 20 {
 				t.Errorf("%q: key identifier %x, in what it signed %x", c.names[i], issuer.SubjectKeyId, below.AuthorityKeyId)
 			}

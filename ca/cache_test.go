@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -13,10 +14,16 @@ import (
 	"example.com/wiretest/ca"
 )
 
-// counted is an authority that counts what it mints.
+// counted is an authority that counts what it mints. It takes its time over
+// it, in which whoever is able to run does.
 func counted(t *testing.T) (*ca.Authority, *atomic.Int64) {
 	minted := new(atomic.Int64)
-	return ca.New(t, &ca.Config{Leaf: func(*x509.Certificate) { minted.Add(1) }}), minted
+	return ca.New(t, &ca.Config{Leaf: func(*x509.Certificate) {
+		minted.Add(1)
+		for range 100 {
+			runtime.Gosched()
+		}
+	}}), minted
 }
 
 func leaf(t *testing.T, a *ca.Authority, identities ...string) *tls.Certificate {

@@ -27,7 +27,7 @@ var goodIdentities = []struct {
 	{[]string{"例え。テスト。"}, "[xn--r8jz45g.xn--zckzah] [] []", []string{"xn--r8jz45g.xn--zckzah"}},
 	{[]string{"a_b.bücher.example"}, "[a_b.xn--bcher-kva.example] [] []", []string{"a_b.xn--bcher-kva.example"}},
 	{[]string{"192.0.2.7"}, "[] [192.0.2.7] []", []string{"192.0.2.7"}},
-	{[]string{"::ffff:192.0.2.7"}, "[] [192.0.2.7] []", []string{"192.0.2.7"}},
+	{[]string{"192.0.2.7", "::ffff:192.0.2.7"}, "[] [192.0.2.7] []", []string{"192.0.2.7"}},
 	{[]string{"2001:DB8:0::1"}, "[] [2001:db8::1] []", []string{"2001:db8::1"}},
 	{[]string{"alice@Example.com"}, "[] [] [alice@example.com]", nil},
 	{[]string{"o'hara+x@bücher.example"}, "[] [] [o'hara+x@xn--bcher-kva.example]", nil},
