@@ -60,6 +60,7 @@ type stage struct {
 	tr       *http.Transport
 	client   *http.Client
 	down, up string // protocols of the legs
+	stalled  io.Reader
 }
 
 type setting struct {
@@ -85,7 +86,7 @@ func setUp(t *testing.T, network *linkdelay.Network, s setting) *stage {
 	}
 	proxy := mitm.New(t, &s.proxy)
 	tr := proxy.Transport(network.Host("pc.test"))
-	return &stage{network, site, proxy, tr, &http.Client{Transport: tr}, s.down, s.up}
+	return &stage{network, site, proxy, tr, &http.Client{Transport: tr}, s.down, s.up, nil}
 }
 
 // eachPair runs body for every pair of protocols of the legs, in both worlds.
@@ -93,7 +94,7 @@ func eachPair(t *testing.T, s setting, body func(*testing.T, *stage)) {
 	t.Helper()
 	for _, down := range []string{alpn.HTTP11, alpn.H2} {
 		for _, up := range []string{alpn.HTTP11, alpn.H2} {
-			t.Run(fmt.Sprintf("%s to %s", strings.ReplaceAll(down, "/", ""), strings.ReplaceAll(up, "/", "")), func(t *testing.T) {
+			t.Run(pairName(down, up), func(t *testing.T) {
 				s := s
 				s.down, s.up = down, up
 				eachWorld(t, s, body)
@@ -101,6 +102,8 @@ func eachPair(t *testing.T, s setting, body func(*testing.T, *stage)) {
 		}
 	}
 }
+
+func pairName(down, up string) string { return strings.ReplaceAll(down+" to "+up, "/", "") }
 
 func eachWorld(t *testing.T, s setting, body func(*testing.T, *stage)) {
 	t.Helper()
@@ -146,3 +149,8 @@ type handler = http.HandlerFunc
 var hello = handler(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "hello") })
 
 func replaceAddr(s, addr string) string { return strings.ReplaceAll(s, "ADDR", addr) }
+
+// replaceHost keeps the port.
+func replaceHost(url, host string) string {
+	return url[:len("https://")] + host + url[strings.LastIndexByte(url, ':'):]
+}
