@@ -71,14 +71,20 @@ func (l *loopback) close() error {
 
 // keep remembers what the Network has to close; too late it closes it now.
 func (l *loopback) keep(c io.Closer) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
+	if !l.add(c) {
 		c.Close()
 		return net.ErrClosed
 	}
-	l.open[c] = struct{}{}
 	return nil
+}
+
+func (l *loopback) add(c io.Closer) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.closed {
+		l.open[c] = struct{}{}
+	}
+	return !l.closed
 }
 
 // drop reports whether c was kept until now.

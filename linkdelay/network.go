@@ -84,7 +84,8 @@ func (n *Network) ownedBy(tb testing.TB, err error) *Network {
 
 // Close ends everything in the Network at once: listeners, connections and
 // sockets fail with net.ErrClosed, also where something blocks on them, and
-// nothing is delivered any more. Nothing of the Network remains. Closing again
+// nothing is delivered any more. (On loopback one end of a connection may see
+// the reset of the other first.) Nothing of the Network remains. Closing again
 // does nothing.
 func (n *Network) Close() (err error) {
 	n.closing.Do(func() { err = n.world.close() })

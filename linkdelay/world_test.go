@@ -2,7 +2,6 @@ package linkdelay_test
 
 import (
 	"io"
-	"net"
 	"testing"
 	"time"
 
@@ -10,27 +9,6 @@ import (
 
 	"example.com/wiretest/linkdelay"
 )
-
-func listen(t testing.TB, host *linkdelay.Host, address string) net.Listener {
-	t.Helper()
-	ln, err := host.Listen(t.Context(), "tcp", address)
-	require.NoError(t, err)
-	return ln
-}
-
-func dial(t testing.TB, from *linkdelay.Host, address string) net.Conn {
-	t.Helper()
-	conn, err := from.DialContext(t.Context(), "tcp", address)
-	require.NoError(t, err)
-	return conn
-}
-
-func accept(t testing.TB, ln net.Listener) net.Conn {
-	t.Helper()
-	conn, err := ln.Accept()
-	require.NoError(t, err)
-	return conn
-}
 
 func TestEachWorldDialsNames(t *testing.T) {
 	linkdelay.EachWorld(t, linkdelay.RTT(10*time.Millisecond), func(t *testing.T, network *linkdelay.Network) {

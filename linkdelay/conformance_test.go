@@ -1,0 +1,39 @@
+package linkdelay_test
+
+import (
+	"net"
+	"testing"
+	"time"
+
+	"golang.org/x/net/nettest"
+
+	"example.com/wiretest/linkdelay"
+)
+
+// pipes makes both ends of a connection in a Network of its own.
+func pipes(start func(linkdelay.Link) (*linkdelay.Network, error), link linkdelay.Link) nettest.MakePipe {
+	return func() (net.Conn, net.Conn, func(), error) {
+		network, err := start(link)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		near, far, err := connectPair(network)
+		return near, far, func() { network.Close() }, err
+	}
+}
+
+func TestConnsConformInRealTime(t *testing.T) {
+	checkLeaks(t)
+	for _, c := range []struct {
+		name  string
+		start func(linkdelay.Link) (*linkdelay.Network, error)
+		link  linkdelay.Link
+	}{
+		{"memory without delay", linkdelay.StartNetwork, linkdelay.Link{}},
+		{"memory with 200 µs", linkdelay.StartNetwork, linkdelay.RTT(400 * time.Microsecond)},
+		{"memory with 5 ms", linkdelay.StartNetwork, linkdelay.RTT(10 * time.Millisecond)},
+		{"loopback", linkdelay.StartLoopback, linkdelay.Link{}},
+	} {
+		t.Run(c.name, func(t *testing.T) { nettest.TestConn(t, pipes(c.start, c.link)) })
+	}
+}

@@ -1,0 +1,34 @@
+package linkdelay
+
+// Open is how many listeners, connections and sockets a Network in memory has
+// to close.
+func (n *Network) Open() int {
+	m := n.world.(*memory)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.open)
+}
+
+// Calls is how many local ports of connections are taken.
+func (n *Network) Calls() int {
+	m := n.world.(*memory)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.calls)
+}
+
+func (n *Network) dropped(host string, port int) drops {
+	b := n.world.(*memory).box(place{host, port})
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.advance(b.clock.now())
+	return b.dropped
+}
+
+// DroppedNobody counts datagrams that found the port closed.
+func DroppedNobody(n *Network, host string, port int) uint64 { return n.dropped(host, port).nobody }
+
+// DroppedOverflow counts datagrams that found the queue full.
+func DroppedOverflow(n *Network, host string, port int) uint64 {
+	return n.dropped(host, port).overflow
+}

@@ -1,0 +1,128 @@
+package linkdelay_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"example.com/wiretest/linkdelay"
+)
+
+func listen(t testing.TB, host *linkdelay.Host, address string) net.Listener {
+	t.Helper()
+	ln, err := host.Listen(t.Context(), "tcp", address)
+	require.NoError(t, err)
+	return ln
+}
+
+func dial(t testing.TB, from *linkdelay.Host, address string) net.Conn {
+	t.Helper()
+	conn, err := from.DialContext(t.Context(), "tcp", address)
+	require.NoError(t, err)
+	return conn
+}
+
+func accept(t testing.TB, ln net.Listener) net.Conn {
+	t.Helper()
+	conn, err := ln.Accept()
+	require.NoError(t, err)
+	return conn
+}
+
+// connectPair connects pc.test to origin.test.
+func connectPair(network *linkdelay.Network) (near, far net.Conn, err error) {
+	ctx := context.Background()
+	ln, err := network.Host("origin.test").Listen(ctx, "tcp", ":0")
+	if err != nil {
+		return nil, nil, err
+	}
+	defer ln.Close()
+	near, err = network.Host("pc.test").DialContext(ctx, "tcp", ln.Addr().String())
+	if err != nil {
+		return nil, nil, err
+	}
+	far, err = ln.Accept()
+	return near, far, err
+}
+
+func pairIn(t testing.TB, network *linkdelay.Network) (near, far net.Conn) {
+	t.Helper()
+	near, far, err := connectPair(network)
+	require.NoError(t, err)
+	return near, far
+}
+
+// checkLeaks fails the test if, after it and all of its cleanups, a goroutine
+// still runs code of this package.
+func checkLeaks(t *testing.T) {
+	t.Helper()
+	t.Cleanup(func() {
+		deadline := time.Now().Add(5 * time.Second)
+		left := ownStacks()
+		for len(left) > 0 && time.Now().Before(deadline) {
+			time.Sleep(time.Millisecond)
+			left = ownStacks()
+		}
+		if len(left) > 0 {
+			t.Errorf("%d goroutines of linkdelay remain after the test:\n\n%s", len(left), strings.Join(left, "\n\n"))
+		}
+	})
+}
+
+// ownStacks are the goroutines inside of methods and functions of linkdelay;
+// those of its tests are of another package.
+func ownStacks() (own []string) {
+	buf := make([]byte, 1<<20)
+	buf = buf[:runtime.Stack(buf, true)]
+	for stack := range strings.SplitSeq(string(buf), "\n\n") {
+		if strings.Contains(stack, "wiretest/linkdelay.") {
+			own = append(own, stack)
+		}
+	}
+	return own
+}
+
+func socket(t testing.TB, host *linkdelay.Host, address string) net.PacketConn {
+	t.Helper()
+	pc, err := host.ListenPacket(t.Context(), "udp", address)
+	require.NoError(t, err)
+	return pc
+}
+
+// socketsIn opens a socket on pc.test and one on origin.test.
+func socketsIn(t testing.TB, network *linkdelay.Network) (near, far net.PacketConn) {
+	t.Helper()
+	return socket(t, network.Host("pc.test"), ":0"), socket(t, network.Host("origin.test"), ":443")
+}
+
+func quoted(s string) string { return strconv.Quote(s) }
+
+// fakeTB is a test that may fail without failing its parent.
+type fakeTB struct {
+	testing.TB
+	said string
+}
+
+func (f *fakeTB) Fatal(args ...any) {
+	f.said = fmt.Sprint(args...)
+	runtime.Goexit()
+}
+
+// fails reports whether do ended in Fatal.
+func (f *fakeTB) fails(do func()) bool {
+	ended := make(chan bool)
+	go func() {
+		returned := false
+		defer func() { ended <- !returned }()
+		do()
+		returned = true
+	}()
+	return <-ended
+}
