@@ -49,6 +49,12 @@ func (p *clientPipe) Read(b []byte) (int, error) {
 	// not hold back a request that the new limit allows.
 	p.takenIn()
 	n, err := p.Conn.Read(b)
+	if p.closing.Load() {
+		// The close of a *tls.Conn tells the peer before it ends reading: what
+		// the peer then still says must not become a success of a request that
+		// was cancelled.
+		n, err = 0, net.ErrClosed
+	}
 	if !p.greeted {
 		p.greeting.add(b[:n])
 	}

@@ -432,6 +432,22 @@ func TestLimitOfStreamsIsFollowed(t *testing.T) {
 	})
 }
 
+func TestClientsOwnLimitOfStreams(t *testing.T) {
+	inMemory(t, func(t *testing.T, w *world) {
+		p := (&pair{t: t, world: w, spoken: plainH2}).start(sleeper)
+		pool := p.pool(wire.PoolConfig{ExpectH2: true, Dial: func(ctx context.Context, _ string) (*wire.ClientConn, error) {
+			conn, err := p.dial(ctx)
+			require.NoError(t, err)
+			rec := p.clientLog.Open(p.opened(conn))
+			return wire.NewClientConn(conn, wire.ClientConfig{Record: rec, MaxStreams: 2})
+		}})
+		jobs := sameJobs(5, ms(100))
+		p.run(pool, jobs)
+		require.Equal(t, []time.Duration{0, 0, ms(100), ms(100), ms(200)}, starts(jobs))
+		require.Equal(t, 2, p.serverLog.Connections()[0].MaxStreams)
+	})
+}
+
 func TestClosedPool(t *testing.T) {
 	poolCase(t, plainH1, func(t *testing.T, p *pair) {
 		pool, _ := p.planned(wire.PoolConfig{MaxConns: 2}, dialStep{}, dialStep{takes: time.Hour})

@@ -140,3 +140,26 @@ func requireSchedule(t testing.TB, jobs []*job, slots int, kind string) {
 		require.InDelta(t, want-j.at, j.stall, float64(len(jobs)*2), "stall of job %d", i)
 	}
 }
+
+// The server allows more than the hundred that a client begins with: the rest
+// goes as soon as its settings are there, and not with the first answer.
+func TestRequestsGoWhenTheLimitIsRaised(t *testing.T) {
+	for _, s := range allSpoken {
+		if s.protocol != "h2" {
+			continue
+		}
+		t.Run(s.name, func(t *testing.T) {
+			inMemory(t, func(t *testing.T, w *world) {
+				p := &pair{t: t, world: w, spoken: s, config: wire.ServerConfig{MaxConcurrentStreams: 256}}
+				p.start(sleeper)
+				jobs := someJobs(170, 0)
+				p.run(p.pool(wire.PoolConfig{ExpectH2: true}), jobs)
+				for i, j := range jobs {
+					require.InDelta(t, 0, j.start, 1000, "start of job %d", i)
+					require.InDelta(t, j.work, j.end, 1000, "end of job %d", i)
+				}
+				require.Equal(t, 170, p.serverLog.Connections()[0].MaxStreams)
+			})
+		})
+	}
+}
