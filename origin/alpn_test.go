@@ -22,6 +22,7 @@ func offers() [][]string {
 }
 
 func TestWhatIsNegotiatedIsServedAndRecorded(t *testing.T) {
+	leavesNothing(t)
 	for _, c := range []struct {
 		policy alpn.Policy
 		want   [5]string // ALPN, for each of offers
@@ -67,9 +68,7 @@ func exchange(t *testing.T, s *origin.Server, offered []string, want string) (st
 	cfg.NextProtos, cfg.ServerName = offered, "127.0.0.1"
 	conn, err := tls.Dial("tcp", s.Addr, cfg)
 	if want == refused {
-		var alert tls.AlertError
-		require.ErrorAs(t, err, &alert, "client offers %q", offered)
-		require.Equal(t, uint8(120), uint8(alert))
+		require.ErrorContains(t, err, "remote error: tls: no application protocol", "client offers %q", offered) // alert 120
 		return ""
 	}
 	require.NoError(t, err, "client offers %q", offered)
@@ -89,6 +88,7 @@ func exchange(t *testing.T, s *origin.Server, offered []string, want string) (st
 }
 
 func TestTransportOffersWhatThePolicyLists(t *testing.T) {
+	leavesNothing(t)
 	for _, c := range []struct {
 		policy alpn.Policy
 		offers []string
@@ -102,7 +102,6 @@ func TestTransportOffersWhatThePolicyLists(t *testing.T) {
 		{alpn.Only("http/1.1", "http/1.0"), []string{"http/1.1", "http/1.0"}, "http/1.1"},
 		{alpn.None(), nil, "http/1.1"},
 	} {
-		leavesNothing(t)
 		s := origin.New(t, &origin.Config{Handler: hello, ALPN: c.policy})
 		_, resp := get(t, &http.Client{Transport: s.Transport(nil)}, s.URL)
 		alpn.RequireProtocol(t, resp, c.spoken)

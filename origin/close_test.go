@@ -101,9 +101,9 @@ func stubborn(tb testing.TB, proto string) (s *origin.Server, release func()) {
 }
 
 func TestCloseNamesWhatHangs(t *testing.T) {
+	leavesNothing(t)
 	for _, proto := range []string{alpn.H2, alpn.HTTP11} {
-		leavesNothing(t)
-		r := &recorder{}
+		r := &recorder{TB: t}
 		s, release := stubborn(r, proto)
 		start := time.Now()
 		err := s.Close()
@@ -131,7 +131,7 @@ func TestCloseEndsAClientThatStopsInTheMiddleOfItsHello(t *testing.T) {
 
 func TestPanicsAreShownWhenTheTestFails(t *testing.T) {
 	for _, proto := range []string{alpn.H2, alpn.HTTP11} {
-		r := &recorder{}
+		r := &recorder{TB: t}
 		s := origin.New(r, &origin.Config{ALPN: alpn.Only(proto), Handler: http.HandlerFunc(
 			func(http.ResponseWriter, *http.Request) { panic("no such order") },
 		)})

@@ -51,7 +51,7 @@ func TestMistakenConfigNamesFieldAndValue(t *testing.T) {
 }
 
 func TestNewFailsItsTestOnAMistakenConfig(t *testing.T) {
-	r := &recorder{}
+	r := &recorder{TB: t}
 	done := make(chan struct{})
 	go func() { // Fatal ends it
 		defer close(done)

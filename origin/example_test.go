@@ -23,7 +23,7 @@ func Example() {
 	}
 	defer site.Close()
 
-	for _, url := range append([]string{site.URL}, site.Assets()...) {
+	for _, url := range append([]string{site.URL + "/"}, site.Assets()...) {
 		resp, err := site.Client().Get(url)
 		if err != nil {
 			log.Fatal(err)
@@ -36,7 +36,7 @@ func Example() {
 		fmt.Println(c.Requests, "requests over", c.Protocol, "from", c.Issuer)
 	}
 	// Output:
-	// HTTP/2.0 200 OK
+	// HTTP/2.0 200 OK /
 	// HTTP/2.0 200 OK /js/mod001.js
 	// HTTP/2.0 200 OK /js/mod002.js
 	// HTTP/2.0 200 OK /img/001.svg

@@ -3,7 +3,6 @@ package origin_test
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
@@ -17,7 +16,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"example.com/wiretest/ca"
 	"example.com/wiretest/origin"
 )
 
@@ -123,14 +121,4 @@ func must[T any](v T, err error) T {
 // sole is a dialer that knows one connection.
 func sole(conn net.Conn) func(context.Context, string, string) (net.Conn, error) {
 	return func(context.Context, string, string) (net.Conn, error) { return conn, nil }
-}
-
-type leaf struct {
-	tls  *tls.Config
-	hash string // of its key, as Chromium's flag wants it
-}
-
-func chromiumLeaf(t *testing.T) leaf {
-	cert := ca.New(t, nil).Issue("127.0.0.1")
-	return leaf{&tls.Config{Certificates: []tls.Certificate{cert.Certificate}}, cert.SPKIHash()}
 }

@@ -85,7 +85,7 @@ func TestPortIsFreeAfterClose(t *testing.T) {
 
 // named is a Net of plain sockets that names its listener.
 type named struct {
-	net.ListenConfig
+	*net.ListenConfig
 	net.Dialer
 	listened *string
 }
@@ -120,7 +120,7 @@ func (n name) String() string {
 
 func TestNetSaysWhereTheOriginIs(t *testing.T) {
 	leavesNothing(t)
-	place := named{listened: new(string)}
+	place := named{ListenConfig: new(net.ListenConfig), listened: new(string)}
 	s := origin.New(t, &origin.Config{Net: place, Handler: hello})
 	assert.Equal(t, "tcp :0", *place.listened)
 	assert.Regexp(t, `^origin\.test:\d+$`, s.Addr)

@@ -52,7 +52,7 @@ func (h *pageHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if wait(r.Context(), found.delay) != nil {
-		return // nobody is there to be answered
+		panic(http.ErrAbortHandler) // to return would be to answer 200, if to nobody
 	}
 	found.writeTo(w)
 }

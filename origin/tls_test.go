@@ -21,8 +21,8 @@ var whoami = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 })
 
 func TestClientCertificates(t *testing.T) {
+	leavesNothing(t)
 	for _, proto := range []string{alpn.H2, alpn.HTTP11} {
-		leavesNothing(t)
 		authority := ca.New(t, nil)
 		s := origin.New(t, &origin.Config{
 			CA: authority, Handler: whoami, ALPN: alpn.Only(proto),

@@ -3,7 +3,6 @@ package origin_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
@@ -120,7 +119,7 @@ func TestCurlAgreesWithTheLedger(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			leavesNothing(t)
 			s := origin.New(t, &origin.Config{Handler: statuses})
-			args := append([]string{"-sS", "--cacert", caFile(t, s), "-w", `%{stderr}%{url_effective} %{http_code} %{http_version} %{local_port}\n`}, c.args...)
+			args := append([]string{"-sS", "--no-progress-meter", "--cacert", caFile(t, s), "-w", `%{stderr}%{url_effective} %{http_code} %{http_version} %{local_port}\n`}, c.args...)
 			for _, url := range statusURLs(s) {
 				args = append(args, "-o", os.DevNull, url)
 			}
@@ -203,11 +202,11 @@ var (
 
 func TestH2loadAgreesWithTheLedger(t *testing.T) {
 	h2load := tool(t, "h2load", "nghttp2-client")
+	leavesNothing(t)
 	for _, c := range []struct {
 		proto string
 		args  []string
 	}{{alpn.H2, nil}, {alpn.HTTP11, []string{"--h1"}}} {
-		leavesNothing(t)
 		s := origin.New(t, &origin.Config{Handler: statuses})
 		out := run(t, h2load, slices.Concat(c.args, []string{"-n", "48", "-c", "4", "-m", "6"}, statusURLs(s)[:4])...)
 		require.Regexp(t, h2loadStatus, out)
@@ -226,54 +225,5 @@ func TestH2loadAgreesWithTheLedger(t *testing.T) {
 		classes := h2loadStatus.FindStringSubmatch(out)
 		assert.Equal(t, classes[1:], []string{fmt.Sprint(count[2]), fmt.Sprint(count[3]), fmt.Sprint(count[4]), fmt.Sprint(count[5])}, "%s: status codes", c.proto)
 		assert.Equal(t, h2loadTraffic.FindStringSubmatch(out)[1], fmt.Sprint(data), "%s: body bytes", c.proto)
-	}
-}
-
-// TestChromiumLoadsThePage shows that a browser fetches each subresource once,
-// the preloaded ones too, and that its report agrees with the ledger.
-func TestChromiumLoadsThePage(t *testing.T) {
-	chromium, err := exec.LookPath("chromium-headless-shell")
-	if err != nil {
-		t.Skip("chromium-headless-shell is not installed: it is in the Debian package of that name")
-	}
-	for _, c := range []struct {
-		proto string
-		conns int
-	}{{alpn.H2, 1}, {alpn.HTTP11, 6}} {
-		t.Run(c.proto, func(t *testing.T) {
-			leaf := chromiumLeaf(t)
-			s := origin.New(t, &origin.Config{ALPN: alpn.Only(c.proto), TLS: leaf.tls})
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
-			cmd := exec.CommandContext(ctx, chromium, "--no-sandbox", "--disable-gpu", "--no-proxy-server",
-				"--user-data-dir="+t.TempDir(), "--ignore-certificate-errors-spki-list="+leaf.hash,
-				"--remote-debugging-port=0", s.URL+"/")
-			var stderr bytes.Buffer
-			cmd.Stderr = &stderr
-			require.NoError(t, cmd.Start())
-			defer cmd.Wait()
-			defer cancel()
-
-			report, err := s.Report(ctx)
-			require.NoError(t, err, stderr.String())
-			assert.Empty(t, report.Failed)
-			var told, recorded []string
-			for _, e := range report.Entries {
-				told = append(told, e.URL)
-				assert.Equal(t, c.proto, e.Protocol, e.URL)
-			}
-			for _, q := range s.Log().Requests() {
-				if !strings.HasSuffix(q.URL, origin.ReportPath) {
-					recorded = append(recorded, q.URL)
-				}
-			}
-			slices.Sort(told)
-			slices.Sort(recorded)
-			assert.Equal(t, recorded, told)
-			assert.Len(t, recorded, 171, string(must(json.Marshal(recorded))))
-			netlog.RequireConnections(t, s.Log(), c.conns, c.proto, netlog.Used())
-			assert.GreaterOrEqual(t, report.Done, 398*time.Millisecond)
-			t.Logf("%s: %v, %s", c.proto, report.Done, report.UserAgent)
-		})
 	}
 }
