@@ -13,7 +13,7 @@ func (x *exchange) wrapBody(resp *http.Response) {
 		x.end(nil)
 		return
 	}
-	if bodyless(x.req, resp) {
+	if bodyless(resp, x.head) {
 		x.end(nil)
 	}
 	b := &body{ReadCloser: resp.Body, x: x, counts: !resp.Uncompressed}
@@ -26,11 +26,11 @@ func (x *exchange) wrapBody(resp *http.Response) {
 
 // bodyless reports that the answer ended with its head. It asks more than once
 // because HTTP/2 has a value of its own for http.NoBody.
-func bodyless(req *http.Request, resp *http.Response) bool {
+func bodyless(resp *http.Response, head bool) bool {
 	switch {
 	case resp.StatusCode == http.StatusSwitchingProtocols:
 		return false
-	case resp.Body == http.NoBody, resp.ContentLength == 0, req.Method == http.MethodHead:
+	case resp.Body == http.NoBody, resp.ContentLength == 0, head:
 		return true
 	}
 	return resp.StatusCode == http.StatusNoContent || resp.StatusCode == http.StatusNotModified

@@ -39,7 +39,7 @@ type Connection struct {
 	Resumed    bool     // the handshake resumed a session (RFC 8446, section 2.2)
 	Tunnel     bool     // bytes were passed through uninspected
 
-	Requests    int // requests that it carried; CONNECT of a tunnel is not one
+	Requests    int // requests that it carried; CONNECT of a tunnel is not one; -1 is some, how many is unknown
 	MaxStreams  int // most requests in flight at one instant
 	StreamLimit int // the server's SETTINGS_MAX_CONCURRENT_STREAMS (RFC 9113, section 6.5.2); 0 is not stated
 
@@ -61,4 +61,4 @@ type Connection struct {
 }
 
 // Used reports whether the connection carried at least one request.
-func (c *Connection) Used() bool { return c.Requests > 0 }
+func (c *Connection) Used() bool { return c.Requests != 0 }

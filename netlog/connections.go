@@ -32,7 +32,7 @@ func connectionColumns(epoch *time.Time) []column[Connection] {
 		{head: "ALPN", width: 28, cell: negotiated},
 		{head: "issuer", width: 20, cell: func(c *Connection) string { return c.Issuer }},
 		{head: "resumed", cell: resumed},
-		{head: "requests", right: true, cell: func(c *Connection) string { return strconv.Itoa(c.Requests) }},
+		{head: "requests", right: true, cell: requests},
 		{head: "streams", right: true, cell: streams},
 		{head: "reached", cell: reached},
 		{head: "opened", right: true, cell: func(c *Connection) string { return since(epoch, c.Opened) }},
@@ -74,6 +74,13 @@ func resumed(c *Connection) string {
 		return "yes"
 	}
 	return ""
+}
+
+func requests(c *Connection) string {
+	if c.Requests < 0 {
+		return "some"
+	}
+	return strconv.Itoa(c.Requests)
 }
 
 // streams is the peak and, where it was stated, the limit.

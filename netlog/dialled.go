@@ -2,16 +2,11 @@ package netlog
 
 import (
 	"crypto/tls"
-	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
-	"os"
 	"strings"
 	"sync"
-	"syscall"
-	"time"
 )
 
 // recordedConn is a connection that a transport dialled, under TLS if there is
@@ -138,14 +133,6 @@ func (r *recordedConn) remember(p []byte) {
 	r.tail.add(p)
 }
 
-// takesLeave notes that p ends TLS from this side. The peer may answer that, and
-// close, before this side does.
-func (r *recordedConn) takesLeave(p []byte) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.leaving = tail(p).endsTLS() && r.ended == "" && !r.tail.endsTLS()
-}
-
 // sniff reads the ClientHello as it leaves. Through a proxy it comes after the
 // CONNECT.
 func (r *recordedConn) sniff(p []byte) {
@@ -160,84 +147,6 @@ func (r *recordedConn) sniff(p []byte) {
 	}
 	if info != nil {
 		r.record.Update(func(c *Connection) { c.Offered, c.ServerName = info.SupportedProtos, info.ServerName })
-	}
-}
-
-// note keeps the first error that this side did not cause.
-func (r *recordedConn) note(err error) {
-	if err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.closed || r.leaving || r.ended != "" {
-		return
-	}
-	switch {
-	case err == io.EOF || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, syscall.EPIPE):
-		r.ended = "closed by the peer"
-	case isReset(err):
-		r.ended = "reset by the peer"
-	default:
-		r.ended = "failed: " + err.Error()
-	}
-}
-
-// isReset knows Windows by the text, whose number has no name elsewhere.
-func isReset(err error) bool {
-	return errors.Is(err, syscall.ECONNRESET) || strings.Contains(err.Error(), "forcibly closed by the remote host")
-}
-
-// Reasons that are completed when a better one turns up.
-const closedHere = "closed by this side"
-
-// reason is why the connection is being closed. The end of TLS comes before that
-// of the connection, and net/http closes as soon as it has read it.
-func (r *recordedConn) reason() string {
-	c := r.record.Connection()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	switch {
-	case r.ended != "":
-		return r.ended
-	case r.secure && !r.leaving && r.tail.endsTLS():
-		return "closed by the peer"
-	case r.cause != "":
-		return closedHere + ": " + r.cause
-	case r.secure && c.Handshaken.IsZero():
-		return closedHere + " before TLS was established"
-	case c.ALPN == "h2" && !c.Used():
-		return closedHere + ": not needed, another connection speaks h2"
-	}
-	return closedHere
-}
-
-// because says why this side closes, or closed a moment ago.
-func (r *recordedConn) because(cause string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if !r.closed {
-		r.cause = cause
-		return
-	}
-	r.record.Update(func(c *Connection) {
-		if c.CloseReason == closedHere {
-			c.CloseReason += ": " + cause
-		}
-	})
-}
-
-// rests says that net/http is done with an answer: err is nil if it put the
-// connection into its pool. That it has no use for a closed one goes without
-// saying.
-func (r *recordedConn) rests(err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	switch {
-	case err == nil:
-		r.cause = ""
-	case !r.closed && !r.leaving:
-		r.cause = strings.TrimPrefix(err.Error(), "http: putIdleConn: ")
 	}
 }
 
@@ -282,47 +191,12 @@ func (r *recordedConn) speaks() (proto string) {
 	return proto
 }
 
-// handshaken is the end of a handshake. With a proxy that is spoken to over TLS
-// the origin's comes last and stays.
-func (r *recordedConn) handshaken(state tls.ConnectionState, err error) {
-	if err != nil {
-		r.record.Update(func(c *Connection) { c.CloseReason = "TLS handshake failed: " + err.Error() })
-		return
-	}
-	r.record.Update(func(c *Connection) {
-		c.Handshaken = time.Now()
-		r.agreed(c, state)
-	})
-}
-
-func (r *recordedConn) agreed(c *Connection, state tls.ConnectionState) {
-	name := c.ServerName
-	if c.agreed(state); r.sniffs {
-		c.ServerName = name // what was sent; with ECH the state has another
-	}
-}
-
-// agreed writes down what a handshake came to.
-func (c *Connection) agreed(state tls.ConnectionState) {
-	if c.Handshaken.IsZero() {
-		c.Handshaken = time.Now()
-	}
-	c.TLSVersion, c.Resumed, c.ALPN = state.Version, state.DidResume, state.NegotiatedProtocol
-	if c.ALPN == "" {
-		c.ALPN = NoALPN
-	}
-	c.ServerName = state.ServerName
-	if len(state.PeerCertificates) > 0 {
-		c.Issuer = state.PeerCertificates[0].Issuer.CommonName
-	}
-}
-
 // tlsLayers is how many handshakes are to come on a connection dialled for x.
 func (x *exchange) tlsLayers(proxied bool) (n int) {
 	if x == nil {
 		return 0
 	}
-	if x.scheme() == "https" {
+	if x.scheme == "https" {
 		n++
 	}
 	if proxied && strings.EqualFold(x.chosenProxy(), "https") {

@@ -18,9 +18,9 @@ import (
 // exchange is one RoundTrip: what is known of it beside its record.
 type exchange struct {
 	t      *transport
-	req    *http.Request
 	record *RequestRecord
 	id     int64
+	asked
 
 	mu      sync.Mutex
 	proxy   *url.URL
@@ -30,6 +30,30 @@ type exchange struct {
 	conn    *recordedConn     // what carries it, if that was dialled here
 	carrier *ConnectionRecord // what carries it
 	hints   int64             // bytes of informational answers
+}
+
+// asked is what is needed of the request, which is the caller's again when the
+// exchange is over, while a dial for it may still run.
+type asked struct {
+	url, scheme, host string
+	websocket         bool  // never goes over HTTP/2
+	head, close       bool  // the method; Connection: close
+	length            int64 // of the body; 0 is none, -1 unknown
+}
+
+func askedBy(req *http.Request) asked {
+	a := asked{url: plainURL(req.URL), head: req.Method == http.MethodHead, close: req.Close}
+	a.websocket = strings.EqualFold(req.Header.Get("Upgrade"), "websocket")
+	if req.URL != nil {
+		a.scheme, a.host = req.URL.Scheme, hostPort(req.URL)
+	}
+	if req.Body != nil && req.Body != http.NoBody {
+		a.length = -1
+		if req.ContentLength > 0 {
+			a.length = req.ContentLength
+		}
+	}
+	return a
 }
 
 type exchangeKey struct{}
@@ -42,14 +66,15 @@ func exchangeOf(ctx context.Context) *exchange {
 }
 
 func (t *transport) begin(req *http.Request) *exchange {
-	q := Request{Method: req.Method, URL: plainURL(req.URL), HeaderBytesUp: -1, HeaderBytesDown: -1}
+	a := askedBy(req)
+	q := Request{Method: req.Method, URL: a.url, HeaderBytesUp: -1, HeaderBytesDown: -1}
 	if q.Method == "" {
 		q.Method = http.MethodGet
 	}
-	if hasBody(req) {
+	if a.length != 0 {
 		q.BodyBytesUp = -1
 	}
-	x := &exchange{t: t, req: req, record: t.log.Request(q)}
+	x := &exchange{t: t, asked: a, record: t.log.Request(q)}
 	x.id = x.record.Request().ID
 	x.place = x.group(nil)
 	return x
@@ -172,8 +197,8 @@ func (x *exchange) whileOpen(change func(*Request)) {
 }
 
 func (x *exchange) wroteRequest(info httptrace.WroteRequestInfo) {
-	if info.Err == nil && hasBody(x.req) && x.req.ContentLength > 0 {
-		x.record.Update(func(q *Request) { q.BodyBytesUp = x.req.ContentLength })
+	if info.Err == nil {
+		x.record.Update(func(q *Request) { q.BodyBytesUp = x.length })
 	}
 }
 
@@ -227,7 +252,7 @@ func (x *exchange) answered(resp *http.Response) {
 			q.BodyBytesDown = -1
 		}
 	})
-	if conn != nil && resp.ProtoMajor == 1 && (resp.Close || x.req.Close || x.t.noReuse) {
+	if conn != nil && resp.ProtoMajor == 1 && (resp.Close || x.close || x.t.noReuse) {
 		conn.because("Connection: close")
 	}
 	x.wrapBody(resp)
@@ -263,7 +288,7 @@ func (x *exchange) opening(conn net.Conn, network, addr string) Connection {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	c.Host, c.OpenReason = x.target(), fmt.Sprintf("request %d", x.id)
+	c.Host, c.OpenReason = x.host, fmt.Sprintf("request %d", x.id)
 	if x.proxy != nil {
 		c.Proxy = hostPort(x.proxy)
 	}
@@ -277,26 +302,9 @@ func address(a net.Addr) string {
 	return a.String()
 }
 
-func hasBody(req *http.Request) bool { return req.Body != nil && req.Body != http.NoBody }
-
-// target is the host and port that are asked for.
-func (x *exchange) target() string {
-	if x.req.URL == nil {
-		return ""
-	}
-	return hostPort(x.req.URL)
-}
-
-func (x *exchange) scheme() string {
-	if x.req.URL == nil {
-		return ""
-	}
-	return x.req.URL.Scheme
-}
-
 // group is the pool of net/http in which x looks for a connection.
 func (x *exchange) group(proxy *url.URL) group {
-	g := group{scheme: x.scheme(), host: x.target(), h1: strings.EqualFold(x.req.Header.Get("Upgrade"), "websocket")}
+	g := group{scheme: x.scheme, host: x.host, h1: x.websocket}
 	if proxy == nil {
 		return g
 	}

@@ -31,6 +31,8 @@ func TestHost(t *testing.T) {
 		{"[0:0:0:0:0:0:0:1]", "[::1]:443", true},
 		{"127.0.0.1", "127.0.0.1:80", true},
 		{"127.0.0.1:443", "127.0.0.1:80", false},
+		{"bücher.example", "xn--bcher-kva.example:443", true},
+		{"BÜCHER.example:443", "bücher.example:443", true},
 		{"example.com", netlog.Redacted, false},
 		{"", "example.com:443", false},
 		{"", "", true},

@@ -15,7 +15,7 @@ func (t *transport) carrierOf(conn net.Conn, own *recordedConn, x *exchange) *Co
 	if conn == nil {
 		return nil
 	}
-	c := x.opening(conn, networkOf(conn), x.target())
+	c := x.opening(conn, networkOf(conn), x.host)
 	c.OpenReason = "" // somebody else's
 	return t.observe(conn, c)
 }

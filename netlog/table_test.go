@@ -62,10 +62,10 @@ http/1.1     1  ↔    h2         2       1  GET     https://shop.test/a/path…
 id  leg       host           spoke  ALPN               issuer                requests  streams  reached  opened   lived  opened because
  2  upstream  shop.test:443  h2     h2 of h2,http/1.1  Example Ro…g name G2         1    1/250  used      +40ms  (open)  first request
 `},
-		{"of no log", netlog.Connections{{ID: 7, ALPN: netlog.Unknown, Protocol: netlog.Unknown, Opened: t0}, {ID: 8, Tunnel: true, Opened: t0.Add(1500 * time.Millisecond)}}.String(), `
+		{"of no log", netlog.Connections{{ID: 7, ALPN: netlog.Unknown, Protocol: netlog.Unknown, Opened: t0}, {ID: 8, Tunnel: true, Requests: -1, Opened: t0.Add(1500 * time.Millisecond)}}.String(), `
 id  spoke     requests  reached  opened   lived
  7                   0  dialled     +0s  (open)
- 8  (tunnel)         0  dialled   +1.5s  (open)
+ 8  (tunnel)      some  used      +1.5s  (open)
 `},
 		{"ledger", log.String(), "3 connections, 2 of them used:\n" + log.Connections().String() +
 			"2 requests: all of status 200\n1 stall (all HTTP2_SESSION_STALLED_MAX_STREAMS): longest 1.5ms, median 1.5ms, in all 1.5ms\n"},

@@ -52,7 +52,7 @@ func (x *exchange) settle(ready func(time.Time) bool) {
 	}
 	if queued := w.queued(x.t.slots.freed(w.place), ready); queued > 0 {
 		x.t.log.Stall(Stall{
-			Kind: StalledMaxSocketsPerGroup, Host: x.target(), URL: plainURL(x.req.URL), Request: x.id,
+			Kind: StalledMaxSocketsPerGroup, Host: x.host, URL: x.url, Request: x.id,
 			Start: w.since, Duration: queued,
 		})
 	}
