@@ -17,11 +17,16 @@ import (
 func inBubble(b *testing.B, body func(t *testing.T)) {
 	b.Helper()
 	anything := func(string, string) (bool, error) { return true, nil }
+	ran := false
+	test := testing.InternalTest{Name: b.Name(), F: func(t *testing.T) {
+		ran = true
+		synctest.Test(t, body)
+	}}
 	b.ResetTimer()
-	ok := testing.RunTests(anything, []testing.InternalTest{{Name: b.Name(), F: func(t *testing.T) { synctest.Test(t, body) }}})
+	ok := testing.RunTests(anything, []testing.InternalTest{test})
 	b.StopTimer()
-	if !ok {
-		b.Fatal("failed in the bubble")
+	if !ok || !ran { // not run: by -skip
+		b.Fatal("nothing was measured in the bubble")
 	}
 }
 

@@ -82,7 +82,7 @@ func TestDialToAnUnknownNameFailsAtOnce(t *testing.T) {
 		network.Host("origin.test")
 		for _, name := range []string{"nowhere.test", "sub.origin.test", "test"} {
 			_, err := network.Host("pc.test").DialContext(t.Context(), "tcp", name+":443")
-			require.EqualError(t, err, "dial tcp "+name+":443: lookup "+name+": no such host in the Network")
+			require.EqualError(t, err, "dial tcp "+name+":443: lookup "+name+": no such host; the Network has origin.test, pc.test")
 			var op *net.OpError
 			var dns *net.DNSError
 			require.True(t, errors.As(err, &op) && errors.As(err, &dns))

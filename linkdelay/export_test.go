@@ -32,3 +32,11 @@ func DroppedNobody(n *Network, host string, port int) uint64 { return n.dropped(
 func DroppedOverflow(n *Network, host string, port int) uint64 {
 	return n.dropped(host, port).overflow
 }
+
+// OpenSockets is how much a Network on loopback has to close and to name.
+func OpenSockets(n *Network) int {
+	l := n.world.(*loopback)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.open) + len(l.ports["tcp"]) + len(l.ports["udp"]) + len(l.names)
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"os"
 	"runtime"
 	"strconv"
 	"strings"
@@ -59,21 +60,39 @@ func pairIn(t testing.TB, network *linkdelay.Network) (near, far net.Conn) {
 	return near, far
 }
 
+// TestMain fails if anything of linkdelay runs on when all tests have ended.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if left := leaks(); left != "" {
+		fmt.Println("after all tests: " + left)
+		code = 1
+	}
+	os.Exit(code)
+}
+
 // checkLeaks fails the test if, after it and all of its cleanups, a goroutine
 // still runs code of this package.
 func checkLeaks(t *testing.T) {
 	t.Helper()
 	t.Cleanup(func() {
-		deadline := time.Now().Add(5 * time.Second)
-		left := ownStacks()
-		for len(left) > 0 && time.Now().Before(deadline) {
-			time.Sleep(time.Millisecond)
-			left = ownStacks()
-		}
-		if len(left) > 0 {
-			t.Errorf("%d goroutines of linkdelay remain after the test:\n\n%s", len(left), strings.Join(left, "\n\n"))
+		if left := leaks(); left != "" {
+			t.Error(left)
 		}
 	})
+}
+
+// leaks gives goroutines that were told to end some time to do so.
+func leaks() string {
+	deadline := time.Now().Add(5 * time.Second)
+	left := ownStacks()
+	for len(left) > 0 && time.Now().Before(deadline) {
+		time.Sleep(time.Millisecond)
+		left = ownStacks()
+	}
+	if len(left) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d goroutines of linkdelay remain:\n\n%s", len(left), strings.Join(left, "\n\n"))
 }
 
 // ownStacks are the goroutines inside of methods and functions of linkdelay;

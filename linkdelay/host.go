@@ -71,7 +71,7 @@ func (h *Host) ListenPacket(ctx context.Context, network, address string) (net.P
 // on is syscall.ECONNREFUSED, after a round trip. "udp" is a socket that talks
 // to one address, at once.
 func (h *Host) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	to, err := h.target(ctx, network, address)
+	to, err := h.target(network, address)
 	if err != nil {
 		return nil, h.failed("dial", network, address, err)
 	}
@@ -93,7 +93,7 @@ func (h *Host) local(ctx context.Context, proto, network, address string) (strin
 	if address == "" {
 		return proto, 0, nil
 	}
-	host, port, err := splitAddress(ctx, proto, address)
+	host, port, err := splitAddress(address)
 	if err != nil {
 		return "", 0, err
 	}
@@ -103,12 +103,12 @@ func (h *Host) local(ctx context.Context, proto, network, address string) (strin
 	return proto, port, nil
 }
 
-func (h *Host) target(ctx context.Context, network, address string) (target, error) {
+func (h *Host) target(network, address string) (target, error) {
 	proto := family(network)
 	if proto == "" {
 		return target{}, net.UnknownNetworkError(network)
 	}
-	name, port, err := splitAddress(ctx, proto, address)
+	name, port, err := splitAddress(address)
 	if err != nil {
 		return target{}, err
 	}
@@ -130,7 +130,7 @@ func (h *Host) resolve(name string) (string, error) {
 	if _, err := netip.ParseAddr(name); err == nil {
 		return "", syscall.ENETUNREACH
 	}
-	return "", &net.DNSError{Err: "no such host in the Network", Name: name, IsNotFound: true}
+	return "", &net.DNSError{Err: "no such host; the Network has " + h.network.names(), Name: name, IsNotFound: true}
 }
 
 // family is "tcp", "udp", or "" for anything else.

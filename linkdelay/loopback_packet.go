@@ -65,7 +65,7 @@ func (c *realPacketConn) resolve(to net.Addr) (netip.AddrPort, error) {
 	case *net.UDPAddr:
 		return addrPort(to), nil
 	}
-	t, err := c.host.target(context.Background(), "udp", to.String())
+	t, err := c.host.target("udp", to.String())
 	if err != nil {
 		return netip.AddrPort{}, err
 	}

@@ -1,7 +1,6 @@
 package linkdelay
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -64,28 +63,34 @@ func isSelf(name string) bool {
 	return err == nil && (ip.Unmap().IsLoopback() || ip.IsUnspecified())
 }
 
-// splitAddress takes "host:port" apart. The port may be a service's name.
-func splitAddress(ctx context.Context, network, address string) (host string, port int, err error) {
+// splitAddress takes "host:port" apart. The port is a number, none
+// (for 0), or "http" or "https".
+func splitAddress(address string) (host string, port int, err error) {
 	host, service, err := net.SplitHostPort(address)
 	if err != nil {
 		return "", 0, err
 	}
-	port, err = parsePort(ctx, network, service)
+	port, err = parsePort(service)
 	if err != nil {
 		return "", 0, err
 	}
 	return canonical(host), port, nil
 }
 
-func parsePort(ctx context.Context, network, service string) (int, error) {
-	if service == "" {
+// parsePort does not ask the system about services: its resolver keeps channels
+// of the whole process, which belong to the bubble that first used them.
+func parsePort(service string) (int, error) {
+	switch service {
+	case "":
 		return 0, nil
+	case "http":
+		return 80, nil
+	case "https":
+		return 443, nil
 	}
-	if port, err := strconv.Atoi(service); err == nil {
-		if port < 0 || port > 65535 {
-			return 0, &net.AddrError{Err: "invalid port", Addr: service}
-		}
-		return port, nil
+	port, err := strconv.Atoi(service)
+	if err != nil || port < 0 || port > 65535 {
+		return 0, &net.AddrError{Err: "invalid port", Addr: service}
 	}
-	return net.DefaultResolver.LookupPort(ctx, network, service)
+	return port, nil
 }

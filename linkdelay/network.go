@@ -3,7 +3,10 @@ package linkdelay
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -165,6 +168,13 @@ func (n *Network) known(name string) *Host {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.hosts[name]
+}
+
+// names are those of all hosts, for messages.
+func (n *Network) names() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return strings.Join(slices.Sorted(maps.Keys(n.hosts)), ", ")
 }
 
 // wire joins two hosts. If it is new, Up of the Network's link leads from the

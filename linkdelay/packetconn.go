@@ -1,7 +1,6 @@
 package linkdelay
 
 import (
-	"context"
 	"net"
 	"os"
 	"sync"
@@ -93,7 +92,7 @@ func (c *packetConn) flowTo(to net.Addr) (*flow, error) {
 	if f := c.flows[text]; f != nil {
 		return f, nil
 	}
-	t, err := c.host.target(context.Background(), "udp", text)
+	t, err := c.host.target("udp", text)
 	if err != nil {
 		return nil, err
 	}

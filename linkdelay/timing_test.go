@@ -179,16 +179,18 @@ func TestConcurrentWritesAreNotMixed(t *testing.T) {
 
 func TestAHostTalksToItselfAtOnce(t *testing.T) {
 	for _, self := range []string{"origin.test", "localhost", "127.0.0.1", "127.1.2.3", "[::1]", "", "0.0.0.0"} {
-		virtual(t, linkdelay.RTT(100*ms), func(t *testing.T, network *linkdelay.Network) {
+		linkdelay.EachWorld(t, linkdelay.RTT(100*ms), func(t *testing.T, network *linkdelay.Network) {
 			host := network.Host("origin.test")
 			ln := listen(t, host, ":443")
 			start := time.Now()
 			near := dial(t, host, self+":443")
 			far := accept(t, ln)
 			go io.Copy(far, far)
-			require.Equal(t, "hello", echoed(t, near, "hello"))
-			require.Zero(t, time.Since(start), self)
-			require.Equal(t, "origin.test:443", near.RemoteAddr().String(), self)
+			require.Equal(t, "hello", echoed(t, near, "hello"), self)
+			if isVirtual() {
+				require.Zero(t, time.Since(start), self)
+				require.Equal(t, "origin.test:443", near.RemoteAddr().String(), self)
+			}
 		})
 	}
 }
