@@ -64,8 +64,8 @@ func (f *flow) feed(p []byte) {
 	}
 	start := f.at
 	f.at += int64(len(p))
-	if f.gaveUp || f.tap.opaque {
-		return
+	if f.gaveUp || f.tap.opaque || f.tap.end.recorded {
+		return // what is written to a closed connection begins no request
 	}
 	now := time.Now()
 	if f.parser == nil {

@@ -64,7 +64,7 @@ func (f *h2Flow) blockBegins() {
 	b := &f.block
 	b.open, b.carrier, b.start = true, f.frame.stream, f.frame.start
 	b.promise = f.frame.kind == http2.FramePushPromise
-	b.ends = !b.promise && f.has(http2.FlagHeadersEndStream)
+	b.ends = f.has(http2.FlagHeadersEndStream)
 	b.length, b.head = 0, head{}
 }
 

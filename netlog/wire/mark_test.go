@@ -108,7 +108,7 @@ func TestTapMarkInSmallReads(t *testing.T) {
 		conn := &fakeConn{in: s.bytes(true), inErr: io.EOF}
 		tap := NewTap(conn, TapConfig{Mark: true})
 		var got bytes.Buffer
-		_, err := io.CopyBuffer(&got, struct{ io.Reader }{tap}, make([]byte, size))
+		_, err := io.CopyBuffer(struct{ io.Writer }{&got}, struct{ io.Reader }{tap}, make([]byte, size))
 		require.NoError(t, err)
 		require.True(t, bytes.Equal(want, got.Bytes()), "reads of %d bytes", size)
 	}
@@ -130,7 +130,7 @@ func TestTapMarkLetsOtherThingsPass(t *testing.T) {
 		for _, size := range []int{1, 5, 9, 1000} {
 			tap := NewTap(&fakeConn{in: []byte(sent), inErr: io.EOF}, TapConfig{Mark: true})
 			var got bytes.Buffer
-			_, err := io.CopyBuffer(&got, struct{ io.Reader }{tap}, make([]byte, size))
+			_, err := io.CopyBuffer(struct{ io.Writer }{&got}, struct{ io.Reader }{tap}, make([]byte, size))
 			require.NoError(t, err)
 			require.Equal(t, sent, got.String(), "%s, reads of %d", name, size)
 		}

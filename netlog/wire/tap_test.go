@@ -71,6 +71,17 @@ func TestTapReasons(t *testing.T) {
 	}
 }
 
+// TestTapAfterClose wants no request that nothing will end.
+func TestTapAfterClose(t *testing.T) {
+	r := newRun(ClientSide, "http/1.1", false)
+	r.tap.Close()
+	r.conn.outErr = net.ErrClosed
+	_, err := r.tap.Write([]byte(aGet))
+	require.ErrorIs(t, err, net.ErrClosed)
+	require.Empty(t, r.log.Requests())
+	require.Zero(t, r.log.Connections()[0].BytesUp)
+}
+
 // TestTapHalfClose wants a client that has said all to get its answer, and a
 // server that has to have given it.
 func TestTapHalfClose(t *testing.T) {
