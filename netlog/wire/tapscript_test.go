@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"slices"
 	"strings"
 	"testing"
 
@@ -255,11 +254,14 @@ func (s *script) length() int { return len(s.bytes(true)) + len(s.bytes(false)) 
 
 // pieces cuts data, which stands at offset at.
 func pieces(data []byte, at int, cuts []int) (all [][]byte) {
+	if cuts == nil {
+		cuts = everyNth(1, at+len(data))
+	}
 	begin := 0
-	for i := 1; i < len(data); i++ {
-		if cuts == nil || slices.Contains(cuts, at+i) {
-			all = append(all, data[begin:i])
-			begin = i
+	for _, cut := range cuts {
+		if cut > at+begin && cut < at+len(data) {
+			all = append(all, data[begin:cut-at])
+			begin = cut - at
 		}
 	}
 	return append(all, data[begin:])
