@@ -1,7 +1,6 @@
 package mitm
 
 import (
-	"fmt"
 	"io"
 	"net/http"
 )
@@ -12,10 +11,6 @@ const bufferSize = 32 << 10
 
 // answer passes the origin's answer on, and reports whether it was whole.
 func (x *exchange) answer(resp *http.Response) (whole bool) {
-	if resp.StatusCode == http.StatusSwitchingProtocols {
-		x.fail(fmt.Errorf("%v: 101 Switching Protocols, which nobody asked for", x.route.target))
-		return false
-	}
 	respondWith(x.w, resp.Header)
 	x.frame(resp)
 	announced := x.announce(resp.Trailer)
@@ -64,13 +59,13 @@ func (x *exchange) copyBody(resp *http.Response) bool {
 	if x.hasBody(resp) && x.rc.Flush() != nil { // the head goes out before the body is there
 		return false
 	}
-	buffer := x.proxy.buffers.Get().(*[]byte)
+	buffer := x.proxy.buffers.Get().(*[bufferSize]byte)
 	defer x.proxy.buffers.Put(buffer)
 	for left := resp.ContentLength; ; {
-		n, err := resp.Body.Read(*buffer)
+		n, err := resp.Body.Read(buffer[:])
 		left -= int64(n)
 		if n > 0 {
-			if _, err := x.w.Write((*buffer)[:n]); err != nil {
+			if _, err := x.w.Write(buffer[:n]); err != nil {
 				return false
 			}
 		}

@@ -48,6 +48,7 @@ func (c *client) established() bool {
 
 // refuseConnect answers with the reason in the body, and ends the connection.
 func (c *client) refuseConnect(status int, err error) {
+	c.rec.Close(oneLine(err)) // first, so that whoever has the answer can rely on the record
 	body := "mitm: " + oneLine(err) + "\n"
 	fmt.Fprintf(c.conn, "HTTP/1.1 %d %s\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s",
 		status, http.StatusText(status), len(body), body)
@@ -56,7 +57,7 @@ func (c *client) refuseConnect(status int, err error) {
 
 // intercept speaks with the client as its origin would.
 func (c *client) intercept() {
-	hello, conn, err := alpn.PeekClientHello(ahead(c.conn, c.reader))
+	hello, conn, err := alpn.PeekClientHello(c.rest())
 	var wrong *alpn.HelloError
 	switch {
 	case err == nil:

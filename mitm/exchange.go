@@ -29,17 +29,17 @@ type exchange struct {
 	asked   time.Time
 }
 
-// ServeHTTP forwards a request that a client sent, by CONNECT or without. It
-// is the handler of the proxy's connections, not for use elsewhere.
-func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// forward is the handler of all clients' connections.
+func (p *Proxy) forward(w http.ResponseWriter, r *http.Request) {
 	c := p.clientOf(wire.ConnectionOf(r))
 	if c == nil {
-		refuse(w, http.StatusBadGateway, errors.New("ServeHTTP serves the proxy's own connections only"))
-		return
+		panic(http.ErrAbortHandler) // the connection has just ended
 	}
 	route, status, err := c.routeOf(r)
 	if err != nil {
-		w.Header().Set("Connection", "close")
+		if r.ProtoMajor == 1 { // on h2 it would end the connection of others too
+			w.Header().Set("Connection", "close")
+		}
 		refuse(w, status, fmt.Errorf("%s %s: %w", r.Method, r.RequestURI, err))
 		return
 	}
@@ -85,7 +85,6 @@ func (x *exchange) run() {
 	x.rc.EnableFullDuplex() // HTTP/1.1 would else read all of the request before it answers; HTTP/2 is full duplex, and says that it knows no such thing
 	ctx, cancel := context.WithCancel(x.in.Context())
 	defer cancel()
-	defer x.stopUpload()
 	lease, err := x.proxy.get(ctx, x.route)
 	if err != nil {
 		x.fail(err)
@@ -97,10 +96,16 @@ func (x *exchange) run() {
 	resp, err := lease.Conn.RoundTrip(x.request(ctx), x.started)
 	x.interim.end()
 	if err != nil {
+		x.stopUpload()
 		x.fail(fmt.Errorf("%v: %w", x.route.target, unanswered(err)))
 		return
 	}
 	defer resp.Body.Close()
+	defer x.stopUpload() // before Close, which on h2 waits for it
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		x.fail(fmt.Errorf("%v: 101 Switching Protocols, which nobody asked for", x.route.target))
+		return
+	}
 	if whole = x.answer(resp); !whole {
 		panic(http.ErrAbortHandler) // so that the client sees a broken answer, not a short one
 	}
@@ -136,6 +141,9 @@ func (x *exchange) request(ctx context.Context) *http.Request {
 func (x *exchange) url() *url.URL {
 	u := *x.in.URL
 	u.Scheme, u.Host, u.User = x.route.scheme, x.in.Host, nil
+	if u.Host == "" { // HTTP/1.0 needs none
+		u.Host = x.route.target.String()
+	}
 	path, _, _ := strings.Cut(x.in.RequestURI, "?")
 	if strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "//") && path != u.EscapedPath() {
 		u.Opaque = path

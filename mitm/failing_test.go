@@ -76,7 +76,7 @@ func TestOriginsThatFail(t *testing.T) {
 		{
 			name:   "unknown name",
 			site:   func(*testing.T, *linkdelay.Host, *ca.Authority) string { return "nowhere.test:443" },
-			reason: "dial ADDR: no such host in the Network",
+			reason: "dial ADDR: no such host",
 		},
 		{
 			name: "certificate not trusted",
@@ -120,6 +120,17 @@ func TestOriginsThatFail(t *testing.T) {
 			},
 			reason: `ADDR: net/http: HTTP/1.x transport connection broken: malformed HTTP response "nonsense"`,
 		},
+		{
+			name: "switches protocols",
+			site: func(t *testing.T, host *linkdelay.Host, authority *ca.Authority) string {
+				return accepting(t, host, afterHandshake(authority, alpn.None(), func(conn *tls.Conn) {
+					conn.Read(make([]byte, 4096))
+					io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n")
+					io.Copy(io.Discard, conn)
+				}))
+			},
+			reason: "ADDR: 101 Switching Protocols, which nobody asked for",
+		},
 	} {
 		for _, down := range []string{alpn.HTTP11, alpn.H2} {
 			t.Run(c.name+" "+down, func(t *testing.T) {
@@ -136,7 +147,7 @@ func TestOriginsThatFail(t *testing.T) {
 					assert.Equal(t, http.StatusBadGateway, resp.StatusCode)
 					assert.Equal(t, "text/plain; charset=utf-8", resp.Header.Get("Content-Type"))
 					want := "upstream leg: " + replaceAddr(c.reason, addr)
-					assert.Equal(t, "mitm: "+want+"\n", text(t, resp))
+					assert.Equal(t, "mitm: "+want+"\n", short(text(t, resp)))
 
 					downs, ups := proxy.Log().Requests(mitm.Downstream), proxy.Log().Requests(mitm.Upstream)
 					require.Len(t, downs, 1)
@@ -144,9 +155,11 @@ func TestOriginsThatFail(t *testing.T) {
 					assert.Equal(t, http.StatusBadGateway, downs[0].Status)
 					assert.Equal(t, ups[0].ID, downs[0].Pair)
 					assert.Equal(t, "https://"+addr+"/", ups[0].URL)
-					assert.NotEmpty(t, ups[0].Err)
+					if ups[0].Status == 0 {
+						assert.NotEmpty(t, ups[0].Err)
+					}
 					if ups[0].Connection == nil {
-						assert.Equal(t, want, ups[0].Err)
+						assert.Equal(t, want, short(ups[0].Err))
 						assert.NotEmpty(t, proxy.Log().Connections(mitm.Upstream)[0].CloseReason)
 					}
 					if n := len(proxy.Log().Connections(mitm.Upstream)); n != 1 {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 
@@ -23,8 +24,16 @@ func (c *client) first() {
 		c.connect()
 	default:
 		c.rec.Update(func(r *netlog.Connection) { r.ALPN = netlog.NoALPN })
-		c.proxy.server.ServeConn(ahead(c.conn, c.reader), c.rec)
+		c.proxy.server.ServeConn(c.rest(), c.rec)
 	}
+}
+
+// rest is the connection without what was taken from it, and lets go of the
+// reader, which idle connections have no use for.
+func (c *client) rest() net.Conn {
+	conn := ahead(c.conn, c.reader)
+	c.reader = nil
+	return conn
 }
 
 // longestMethod is more than any registered method has (RFC 9110, section

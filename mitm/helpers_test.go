@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -153,4 +154,9 @@ func replaceAddr(s, addr string) string { return strings.ReplaceAll(s, "ADDR", a
 // replaceHost keeps the port.
 func replaceHost(url, host string) string {
 	return url[:len("https://")] + host + url[strings.LastIndexByte(url, ':'):]
+}
+
+// short leaves out what a network adds to its "no such host".
+func short(reason string) string {
+	return regexp.MustCompile(`no such host[^\n]*`).ReplaceAllString(reason, "no such host")
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"example.com/wiretest/mitm"
 	"example.com/wiretest/netlog"
 	"example.com/wiretest/origin"
 )
@@ -307,5 +308,55 @@ func TestExpectContinueIsTheOriginsToAnswer(t *testing.T) {
 		for _, q := range s.proxy.Log().Requests(netlog.Status(http.StatusRequestEntityTooLarge)) {
 			assert.Zero(t, q.BodyBytesUp, "%s leg: a body that was refused", q.Leg)
 		}
+	})
+}
+
+// An origin may answer before it has the request, and then does not want the
+// rest. The client's h2 connection goes on; on h1 a new one does.
+func TestAnswerBeforeTheRequestEnds(t *testing.T) {
+	eachPair(t, serving(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Length", "4")
+		io.WriteString(w, "done")
+	}).fullDuplex(), func(t *testing.T, s *stage) {
+		for range 2 {
+			body, more := io.Pipe()
+			go io.WriteString(more, "begun")
+			resp := s.do(t, s.request(t, http.MethodPost, "/", body))
+			assert.Equal(t, "done", text(t, resp))
+			more.Close()
+		}
+		if s.down == "h2" {
+			netlog.RequireConnections(t, s.proxy.Log(), 1, "h2", mitm.Downstream)
+		}
+	})
+}
+
+func TestHTTP10Client(t *testing.T) {
+	for _, up := range []string{"http/1.1", "h2"} {
+		s := serving(func(w http.ResponseWriter, r *http.Request) {
+			io.WriteString(w, "length ")
+			http.NewResponseController(w).Flush()
+			io.WriteString(w, "unknown")
+		})
+		s.up = up
+		eachWorld(t, s, func(t *testing.T, s *stage) {
+			resp := s.rawRequest(t, "GET / HTTP/1.0\r\n\r\n")
+			assert.Empty(t, resp.TransferEncoding)
+			assert.Equal(t, "length unknown", text(t, resp))
+		})
+	}
+}
+
+func TestConnectInsideIsRefused(t *testing.T) {
+	s := serving(hello)
+	s.down = "h2"
+	eachWorld(t, s, func(t *testing.T, s *stage) {
+		s.get(t, "/")
+		resp, err := s.tr.RoundTrip(s.request(t, http.MethodConnect, "", nil))
+		require.NoError(t, err)
+		assert.Equal(t, http.StatusNotImplemented, resp.StatusCode)
+		assert.Contains(t, text(t, resp), "CONNECT must be the first request on its connection")
+		s.get(t, "/")
+		netlog.RequireConnections(t, s.proxy.Log(), 1, "h2", mitm.Downstream)
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"sync"
 	"testing"
 
@@ -32,7 +33,7 @@ type Proxy struct {
 	server      *wire.Server
 	secure      *wire.Pool // TLS to origins
 	plain       *wire.Pool
-	buffers     sync.Pool // *[]byte of bufferSize
+	buffers     sync.Pool // *[bufferSize]byte
 
 	ctx       context.Context // ends when Close begins
 	cancel    context.CancelFunc
@@ -80,6 +81,22 @@ func Start(cfg *Config) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
+	p := newProxy(c)
+	if p.listeners, err = listen(c.Net); err != nil {
+		return nil, fmt.Errorf("mitm: listen: %w", err)
+	}
+	p.url = &url.URL{Scheme: "http", Host: p.listeners[0].Addr().String()}
+	p.URL = p.url.String()
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	p.startWire(c)
+	for _, l := range p.listeners {
+		p.running.Go(func() { p.accept(l) })
+	}
+	return p, nil
+}
+
+// newProxy is all of a proxy that need not be closed.
+func newProxy(c *Config) *Proxy {
 	p := &Proxy{
 		ca:       c.CA,
 		log:      c.Log,
@@ -90,42 +107,23 @@ func Start(cfg *Config) (*Proxy, error) {
 		clients:  make(map[*netlog.ConnectionRecord]*client),
 		mirrored: make(map[string]*wire.ClientConn),
 	}
-	p.buffers.New = func() any { b := make([]byte, bufferSize); return &b }
+	p.buffers.New = func() any { return new([bufferSize]byte) }
 	for _, entry := range c.Passthrough {
 		pat, _ := parsePattern(entry) // checked by resolved
 		p.passthrough = append(p.passthrough, pat)
 	}
-	if p.listeners, err = listen(c.Net); err != nil {
-		return nil, fmt.Errorf("mitm: listen: %w", err)
-	}
-	p.url = &url.URL{Scheme: "http", Host: p.listeners[0].Addr().String()}
-	p.URL = p.url.String()
-	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.configureTLS(c)
-	p.startWire(c)
-	for _, l := range p.listeners {
-		p.running.Go(func() { p.accept(l) })
-	}
-	return p, nil
+	return p
 }
 
 // startWire makes what speaks HTTP; Close closes it.
 func (p *Proxy) startWire(c *Config) {
 	p.server = wire.NewServer(wire.ServerConfig{
-		Handler:              p,
+		Handler:              http.HandlerFunc(p.forward),
 		MaxConcurrentStreams: c.Downstream.MaxConcurrentStreams,
 	})
-	p.secure = wire.NewPool(wire.PoolConfig{Dial: p.dialSecure, ExpectH2: offersH2(c.Upstream.ALPN)})
+	p.secure = wire.NewPool(wire.PoolConfig{Dial: p.dialSecure, ExpectH2: slices.Contains(c.Upstream.ALPN.Protocols(), alpn.H2)})
 	p.plain = wire.NewPool(wire.PoolConfig{Dial: p.dialPlain})
-}
-
-func offersH2(policy alpn.Policy) bool {
-	for _, proto := range policy.Protocols() {
-		if proto == alpn.H2 {
-			return true
-		}
-	}
-	return false
 }
 
 // CA is the authority that clients have to trust: Config.CA, or the proxy's

@@ -33,7 +33,7 @@ func (c *client) passThrough() {
 		return
 	}
 	markTunnel(rec)
-	t := &tunnel{c.proxy, end{ahead(c.conn, c.reader), c.rec}, end{conn, rec}}
+	t := &tunnel{c.proxy, end{c.rest(), c.rec}, end{conn, rec}}
 	defer rec.Close("closed")
 	defer conn.Close()
 	if !c.established() {
@@ -69,15 +69,15 @@ func (t *tunnel) run() {
 
 // copy passes what from sends, and at its end half-closes to.
 func (t *tunnel) copy(to, from end, sender string, count func(*netlog.Connection) *int64) {
-	buffer := t.proxy.buffers.Get().(*[]byte)
+	buffer := t.proxy.buffers.Get().(*[bufferSize]byte)
 	defer t.proxy.buffers.Put(buffer)
 	for {
-		n, err := from.conn.Read(*buffer)
+		n, err := from.conn.Read(buffer[:])
 		if n > 0 {
 			for _, e := range []end{from, to} {
 				e.rec.Update(func(c *netlog.Connection) { *count(c) += int64(n) })
 			}
-			if _, err := to.conn.Write((*buffer)[:n]); err != nil {
+			if _, err := to.conn.Write(buffer[:n]); err != nil {
 				t.abort(fmt.Sprintf("write of what the %s sent: %s", sender, oneLine(bare(err))))
 				return
 			}
