@@ -1,6 +1,8 @@
 package mitm_test
 
 import (
+	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -10,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -223,5 +226,33 @@ func TestCloseAfterTheNetwork(t *testing.T) {
 		st.get(t, "/")
 		require.NoError(t, network.Close())
 		require.NoError(t, st.proxy.Close())
+	})
+}
+
+// What does not end in spite of all is named, after five seconds.
+func TestCloseNamesWhatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network := linkdelay.NewNetwork(t, linkdelay.Link{})
+		release := make(chan struct{})
+		inside := make(chan struct{})
+		proxy, err := mitm.Start(&mitm.Config{
+			Net: network.Host("proxy.test"),
+			Downstream: mitm.Leg{TLS: &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+				close(inside)
+				<-release
+				return nil, errors.New("too late")
+			}}},
+		})
+		require.NoError(t, err)
+		client := &http.Client{Transport: proxy.Transport(network.Host("pc.test"))}
+		go client.Get("https://origin.test/")
+		<-inside
+		start := time.Now()
+		err = proxy.Close()
+		assert.Equal(t, 5*time.Second, time.Since(start))
+		assert.ErrorContains(t, err, "mitm: close: still running: connection 1 from pc.test:")
+		assert.ErrorContains(t, err, " to origin.test:443 (5s)")
+		assert.Equal(t, err, proxy.Close())
+		close(release)
 	})
 }
