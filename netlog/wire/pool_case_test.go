@@ -432,6 +432,45 @@ func TestLimitOfStreamsIsFollowed(t *testing.T) {
 	})
 }
 
+func TestHTTP1ConnectionsLeaveWhenTheHostSpeaksH2(t *testing.T) {
+	inMemory(t, func(t *testing.T, w *world) {
+		p := &pair{t: t, world: w, spoken: plainH1}
+		p.start(sleeper)
+		pool, _ := p.planned(wire.PoolConfig{}, dialStep{takes: ms(100)}, dialStep{takes: ms(200)})
+		first, second := p.getLater(pool, 0), p.getLater(pool, 1)
+		old := <-first
+		require.NoError(t, old.err)
+		third := p.getLater(pool, 0) // has the dial that is the last
+		synctest.Wait()
+		p.protocol = "h2"
+		new := <-second
+		require.NoError(t, new.err)
+		require.Equal(t, "h2", new.lease.Conn.Protocol())
+		shared := <-third
+		require.NoError(t, shared.err)
+		require.Same(t, new.lease.Conn, shared.lease.Conn)
+		old.lease.Release(true)
+		<-old.lease.Conn.Done()
+		new.lease.Release(true)
+		shared.lease.Release(true)
+	})
+}
+
+func TestIdleConnectionThatGoesAwayIsClosed(t *testing.T) {
+	inMemory(t, func(t *testing.T, w *world) {
+		var log netlog.Log
+		pool, conn := framedPool(t, w, &log)
+		lease, err := pool.Get(t.Context(), host)
+		require.NoError(t, err)
+		lease.Release(true)
+		synctest.Wait()
+		require.True(t, log.Connections()[0].Closed.IsZero())
+		require.NoError(t, conn(0).WriteGoAway(0, http2.ErrCodeNo, nil))
+		synctest.Wait()
+		require.False(t, log.Connections()[0].Closed.IsZero(), "nobody else would close it")
+	})
+}
+
 func TestClientsOwnLimitOfStreams(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
 		p := (&pair{t: t, world: w, spoken: plainH2}).start(sleeper)

@@ -37,19 +37,11 @@ func (h *poolHost) adopt(w *waiter) bool {
 	return false
 }
 
-// passOn gives a dial whose owner needs it no longer to the first that waits
-// without one, so that its failure reaches somebody who has been counting on
-// it.
-func (h *poolHost) passOn(d *dial) {
-	if d == nil {
-		return
-	}
-	d.owner = nil
-	for _, w := range h.waiting {
-		if w.dial == nil {
-			w.dial, d.owner = d, w
-			return
-		}
+// disown leaves the dial that runs for w to the first that waits without one,
+// so that its failure reaches somebody who has been counting on it.
+func (w *waiter) disown() {
+	if w.dial != nil {
+		w.dial.owner, w.dial = nil, nil
 	}
 }
 

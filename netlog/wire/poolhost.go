@@ -39,8 +39,7 @@ func (h *poolHost) schedule() {
 		}
 		w := h.waiting[0]
 		h.waiting = h.waiting[1:]
-		h.passOn(w.dial)
-		w.dial = nil
+		w.disown()
 		w.serve(conn, now)
 	}
 	h.dialOrStall(now)
@@ -181,15 +180,15 @@ func (p *Pool) closeConn(client *ClientConn) {
 	p.tasks.Go(func() { client.Close() })
 }
 
-// drop takes w out of the queue, and reports whether it was in it.
+// drop takes w out of the queue, and reports whether it was in it. It wants
+// schedule to be called after.
 func (h *poolHost) drop(w *waiter) bool {
 	i := slices.Index(h.waiting, w)
 	if i < 0 {
 		return false
 	}
 	h.waiting = slices.Delete(h.waiting, i, i+1)
-	h.passOn(w.dial)
-	w.dial = nil
+	w.disown()
 	return true
 }
 

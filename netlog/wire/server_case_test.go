@@ -342,6 +342,24 @@ func TestServerStatesItsLimit(t *testing.T) {
 	}
 }
 
+func TestErrorLogGetsWhatNetHTTPSays(t *testing.T) {
+	inMemory(t, func(t *testing.T, w *world) {
+		var out lockedBuffer
+		server := wire.NewServer(wire.ServerConfig{ErrorLog: log.New(&out, "", 0)})
+		near, far := connected(t, w)
+		over := make(chan struct{})
+		go func() {
+			defer close(over)
+			server.ServeConn(far, new(netlog.Log).Open(netlog.Connection{ALPN: "h2"}))
+		}()
+		_, err := io.WriteString(near, strings.Repeat("no HTTP/2 ", 5))
+		require.NoError(t, err)
+		<-over
+		require.Contains(t, out.String(), "bogus greeting")
+		require.NoError(t, server.Close(t.Context()))
+	})
+}
+
 func TestServerStatesItsWindows(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
 		server := wire.NewServer(wire.ServerConfig{StreamWindow: 1 << 18, ConnWindow: 1 << 19})
