@@ -87,6 +87,14 @@ var conformance = map[string]func(t *testing.T, near, far net.Conn){
 		time.AfterFunc(50*time.Millisecond, func() { near.SetReadDeadline(time.Now().Add(200 * time.Millisecond)) })
 		assertReadEnds(t, near, 250*time.Millisecond, os.ErrDeadlineExceeded)
 	},
+	"a deadline far ahead does not hold back data": func(t *testing.T, near, far net.Conn) {
+		near.SetReadDeadline(time.Now().Add(time.Hour))
+		start := time.Now()
+		time.AfterFunc(100*time.Millisecond, func() { far.Write([]byte("x")) })
+		_, err := near.Read(make([]byte, 1))
+		require.NoError(t, err)
+		require.LessOrEqual(t, time.Since(start), 150*time.Millisecond)
+	},
 	"close ends the reads that wait": func(t *testing.T, near, far net.Conn) {
 		time.AfterFunc(100*time.Millisecond, func() { near.Close() })
 		var wg sync.WaitGroup

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -96,9 +97,13 @@ func TestDatagramsOfTwoSendersComeByTheirTimes(t *testing.T) {
 		network.SetLink("close.test", "origin.test", linkdelay.RTT(20*ms))
 		slow, far := socketsIn(t, network)
 		quick := socket(t, network.Host("close.test"), ":0")
-		sendText(t, slow, far.LocalAddr(), "slow")
-		sendText(t, quick, far.LocalAddr(), "quick")
 		start := time.Now()
+		go func() {
+			synctest.Wait() // until the reader waits
+			slow.WriteTo([]byte("slow"), far.LocalAddr())
+			synctest.Wait() // until it waits for this one
+			quick.WriteTo([]byte("quick"), far.LocalAddr())
+		}()
 		requireDatagram(t, far, "quick")
 		require.Equal(t, 10*ms, time.Since(start))
 		requireDatagram(t, far, "slow")
@@ -111,9 +116,9 @@ func TestDatagramsMeetTheSocketThatIsThereWhenTheyArrive(t *testing.T) {
 		origin := network.Host("origin.test")
 		near := socket(t, network.Host("pc.test"), ":0")
 		sendText(t, near, text("origin.test:443"), "too early")
-		time.Sleep(50 * ms)
+		time.Sleep(20 * ms)
 		sendText(t, near, text("origin.test:443"), "in time")
-		time.Sleep(10 * ms)
+		time.Sleep(40 * ms)
 		first := socket(t, origin, ":443")
 		requireDatagram(t, first, "in time")
 
@@ -129,6 +134,25 @@ func TestDatagramsMeetTheSocketThatIsThereWhenTheyArrive(t *testing.T) {
 		require.ErrorIs(t, err, net.ErrClosed)
 		require.ErrorIs(t, first.Close(), net.ErrClosed)
 		require.Equal(t, uint64(2), linkdelay.DroppedNobody(network, "origin.test", 443))
+	})
+}
+
+func TestDatagramsDieWithTheSocketThatTheyReached(t *testing.T) {
+	virtual(t, linkdelay.RTT(100*ms), func(t *testing.T, network *linkdelay.Network) {
+		near, far := socketsIn(t, network)
+		for _, data := range []string{"read", "queued", "queued"} {
+			sendText(t, near, far.LocalAddr(), data)
+		}
+		time.Sleep(50 * ms)
+		requireDatagram(t, far, "read")
+		sendText(t, near, far.LocalAddr(), "arrived, not looked at")
+		time.Sleep(50 * ms)
+		require.NoError(t, far.Close())
+		require.Equal(t, 1, network.Open(), "the other socket")
+		again := socket(t, network.Host("origin.test"), ":443")
+		sendText(t, near, far.LocalAddr(), "next")
+		requireDatagram(t, again, "next")
+		require.Zero(t, linkdelay.DroppedNobody(network, "origin.test", 443), "somebody was there")
 	})
 }
 

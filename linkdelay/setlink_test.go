@@ -84,6 +84,20 @@ func TestSetLinkKeepsWhatIsInFlight(t *testing.T) {
 	})
 }
 
+func TestEndNeverOvertakesDataWhenTheLinkGetsShorter(t *testing.T) {
+	virtual(t, linkdelay.RTT(200*ms), func(t *testing.T, network *linkdelay.Network) {
+		near, far := pairIn(t, network)
+		start := time.Now()
+		fmt.Fprint(near, "data")
+		network.SetLink("pc.test", "origin.test", linkdelay.Link{})
+		near.Close()
+		got, err := io.ReadAll(far)
+		require.NoError(t, err)
+		require.Equal(t, "data", string(got))
+		require.Equal(t, 100*ms, time.Since(start))
+	})
+}
+
 func TestSetLinkUnderTrafficLosesNothing(t *testing.T) {
 	virtual(t, linkdelay.RTT(100*ms), func(t *testing.T, network *linkdelay.Network) {
 		near, far := pairIn(t, network)

@@ -61,7 +61,7 @@ func (s *stream) read(p []byte) (int, error) {
 		if n := s.take(p, now); n > 0 {
 			return n, nil
 		}
-		if s.data.size == 0 && now >= s.endAt {
+		if now >= s.endAt {
 			return 0, s.end
 		}
 		s.alarm.wait(min(s.next(), s.readBy))
