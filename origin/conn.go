@@ -22,7 +22,8 @@ func (s *Server) accept(l net.Listener) {
 		switch {
 		case err == nil:
 			failures = 0
-			s.running.Go(func() { s.serve(conn) })
+			rec := s.record(conn) // here, so that the order in the Log is that of accepting
+			s.running.Go(func() { s.serve(conn, rec) })
 		case s.ctx.Err() != nil || errors.Is(err, net.ErrClosed):
 			return
 		default: // such as no descriptor being free: it may get better
@@ -34,14 +35,17 @@ func (s *Server) accept(l net.Listener) {
 	}
 }
 
-// serve owns conn.
-func (s *Server) serve(conn net.Conn) {
-	rec := s.log.Open(netlog.Connection{
+func (s *Server) record(conn net.Conn) *netlog.ConnectionRecord {
+	return s.log.Open(netlog.Connection{
 		Network: "tcp",
 		Host:    s.hostOf(conn),
 		Local:   conn.LocalAddr().String(),
 		Remote:  conn.RemoteAddr().String(),
 	})
+}
+
+// serve owns conn.
+func (s *Server) serve(conn net.Conn, rec *netlog.ConnectionRecord) {
 	s.setOpen(rec, true)
 	defer s.setOpen(rec, false)
 	ctx, cancel := context.WithTimeout(s.ctx, handshakeBound)
