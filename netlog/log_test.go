@@ -47,10 +47,12 @@ func TestStreamsAreThoseInFlight(t *testing.T) {
 	a.End("a second end does not count")
 	c.Request(netlog.Request{}).End("")
 	b.End("reset: CANCEL")
-	b.Attach(c) // too late to be in flight
+	a.Attach(c) // too late to be in flight,
+	b.Attach(c)
+	c.Request(netlog.Request{}) // beside this one
 	got := c.Connection()
-	if got.MaxStreams != 2 || got.Requests != 4 {
-		t.Errorf("peak of %d streams in %d requests, want 2 in 4", got.MaxStreams, got.Requests)
+	if got.MaxStreams != 2 || got.Requests != 6 {
+		t.Errorf("peak of %d streams in %d requests, want 2 in 6", got.MaxStreams, got.Requests)
 	}
 	if all := log.Requests(); all[0].Err != "" || all[1].Err != "reset: CANCEL" {
 		t.Errorf("errors %q, %q", all[0].Err, all[1].Err)
@@ -67,6 +69,17 @@ func TestReplayedRequestBelongsToTheLastConnection(t *testing.T) {
 	}
 	if q.End(""); len(log.Connections(netlog.Used())) != 2 {
 		t.Error("both were used")
+	}
+	if first.Request(netlog.Request{}); first.Connection().MaxStreams != 1 {
+		t.Error("the first connection still has the request in flight")
+	}
+}
+
+func TestStatusThatWasKnownBeforeTheConnection(t *testing.T) {
+	log := new(netlog.Log)
+	log.Request(netlog.Request{Status: 429}).Attach(log.Open(netlog.Connection{}))
+	if n := len(log.Connections(netlog.Status(429))); n != 1 {
+		t.Errorf("%d connections, want 1", n)
 	}
 }
 

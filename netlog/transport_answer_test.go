@@ -15,16 +15,29 @@ import (
 
 func TestAnswerWithoutBodyEndsAtOnce(t *testing.T) {
 	for _, scheme := range []string{"http", "h2"} {
-		srv := serve(t, scheme, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(204) }))
+		srv := serve(t, scheme, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch r.URL.Path {
+			case "/204":
+				w.WriteHeader(http.StatusNoContent)
+			case "/304":
+				w.WriteHeader(http.StatusNotModified)
+			case "/head":
+				w.Header().Set("Content-Length", "100")
+			}
+		}))
 		client, log := recorded(t, srv, nil)
-		resp, err := client.Get(srv.URL)
-		if err != nil {
-			t.Fatal(err)
+		for _, c := range []struct{ method, path string }{{"GET", "/204"}, {"GET", "/304"}, {"GET", "/empty"}, {"HEAD", "/head"}} {
+			req, _ := http.NewRequest(c.method, srv.URL+c.path, nil)
+			resp, err := client.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all := log.Requests()
+			if q := all[len(all)-1]; q.End.IsZero() {
+				t.Errorf("%s %s: still runs", scheme, c.path)
+			}
+			resp.Body.Close()
 		}
-		if q := log.Requests()[0]; q.End.IsZero() {
-			t.Errorf("%s: still runs", scheme)
-		}
-		resp.Body.Close()
 	}
 }
 

@@ -19,10 +19,18 @@ import (
 )
 
 func TestReplayAfterTheServerClosed(t *testing.T) {
-	for _, scheme := range []string{"http", "https"} {
-		t.Run(scheme, func(t *testing.T) {
-			srv := serve(t, scheme, page)
-			client, log := recorded(t, srv, nil)
+	for _, c := range []struct {
+		name, scheme string
+		version      uint16
+	}{{"http", "http", 0}, {"TLS 1.2", "https", tls.VersionTLS12}, {"TLS 1.3", "https", tls.VersionTLS13}} {
+		t.Run(c.name, func(t *testing.T) {
+			srv := serve(t, c.scheme, page)
+			client, log := recorded(t, srv, func(tr *http.Transport) {
+				if tr.TLSClientConfig == nil {
+					tr.TLSClientConfig = new(tls.Config)
+				}
+				tr.TLSClientConfig.MaxVersion = c.version
+			})
 			get(t, client, srv.URL)
 			srv.CloseClientConnections()
 			get(t, client, srv.URL) // replayed if net/http had not noticed yet

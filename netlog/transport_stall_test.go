@@ -138,6 +138,18 @@ func TestNoStallWithoutAQueue(t *testing.T) {
 	}
 }
 
+func TestNoStallOnAnH2ConnectionThatIsThere(t *testing.T) {
+	srv := serve(t, "h2", page)
+	client, log := recorded(t, srv, func(tr *http.Transport) { tr.MaxConnsPerHost = 1 })
+	get(t, client, srv.URL)
+	var wg sync.WaitGroup
+	for range 50 {
+		wg.Go(func() { get(t, client, srv.URL) })
+	}
+	wg.Wait()
+	equal(t, "stalls", log.Stalls(), "no stalls\n")
+}
+
 // The requests that come while the one connection is dialled wait for it; those
 // that come later share it at once.
 func TestStallForTheOneH2Connection(t *testing.T) {

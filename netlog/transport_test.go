@@ -238,6 +238,35 @@ func TestColdBurstOverH2(t *testing.T) {
 	}
 }
 
+// net/http gives a connection to the next request before the reader of the last
+// answer knows its end. Over HTTP/1.1 that is not two at a time.
+func TestHTTP1HandsOverBeforeTheEndIsRead(t *testing.T) {
+	srv := serve(t, "http", page)
+	client, log := recorded(t, srv, func(tr *http.Transport) { tr.MaxConnsPerHost = 1 })
+	taken := make(chan struct{})
+	first := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{PutIdleConn: func(error) { <-taken }})
+	second := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { close(taken) }})
+	req, _ := http.NewRequestWithContext(first, "GET", srv.URL, nil)
+	resp, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		req, _ := http.NewRequestWithContext(second, "GET", srv.URL, nil)
+		if resp, err := client.Do(req); err == nil {
+			io.ReadAll(resp.Body)
+			resp.Body.Close()
+		}
+	})
+	io.ReadAll(resp.Body)
+	resp.Body.Close()
+	wg.Wait()
+	c := log.Connections()[0]
+	equal(t, "requests, most at once", []int{c.Requests, c.MaxStreams}, "[2 1]")
+	equal(t, "received", log.Requests()[0].BodyBytesDown, 5)
+}
+
 func TestHTTP1PassesItsConnectionsOn(t *testing.T) {
 	srv := serve(t, "https", page)
 	client, log := recorded(t, srv, func(tr *http.Transport) { tr.MaxConnsPerHost, tr.MaxIdleConnsPerHost = 3, 3 })
