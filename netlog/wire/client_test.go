@@ -446,6 +446,7 @@ func TestChangesAreTold(t *testing.T) {
 		}
 		fr := http2.NewFramer(far, far)
 		require.Zero(t, count())
+		require.Equal(t, 100, c.Limit(), "before the server stated one")
 		require.NoError(t, fr.WriteSettings(http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: 5}))
 		require.Equal(t, 1, count())
 		require.Equal(t, 5, c.Limit())

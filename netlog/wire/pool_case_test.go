@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -434,26 +435,44 @@ func TestLimitOfStreamsIsFollowed(t *testing.T) {
 
 func TestHTTP1ConnectionsLeaveWhenTheHostSpeaksH2(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
-		p := &pair{t: t, world: w, spoken: plainH1}
-		p.start(sleeper)
-		pool, _ := p.planned(wire.PoolConfig{}, dialStep{takes: ms(100)}, dialStep{takes: ms(200)})
-		first, second := p.getLater(pool, 0), p.getLater(pool, 1)
+		server := wire.NewServer(wire.ServerConfig{})
+		defer server.Close(t.Context())
+		pool := wire.NewPool(wire.PoolConfig{Dial: turncoat(t, w, server)})
+		defer pool.Close()
+		first, second := getLater(t.Context(), pool, 0), getLater(t.Context(), pool, 1)
 		old := <-first
 		require.NoError(t, old.err)
-		third := p.getLater(pool, 0) // has the dial that is the last
-		synctest.Wait()
-		p.protocol = "h2"
-		new := <-second
-		require.NoError(t, new.err)
-		require.Equal(t, "h2", new.lease.Conn.Protocol())
+		require.Equal(t, "http/1.1", old.lease.Conn.Protocol())
+		third := getLater(t.Context(), pool, 0)
+		now := <-second
+		require.NoError(t, now.err)
+		require.Equal(t, "h2", now.lease.Conn.Protocol())
 		shared := <-third
 		require.NoError(t, shared.err)
-		require.Same(t, new.lease.Conn, shared.lease.Conn)
+		require.Same(t, now.lease.Conn, shared.lease.Conn)
 		old.lease.Release(true)
 		<-old.lease.Conn.Done()
-		new.lease.Release(true)
+		now.lease.Release(true)
 		shared.lease.Release(true)
 	})
+}
+
+// turncoat dials a server that speaks http/1.1 on the first connection and h2
+// on all others, each of which takes a tenth of a second longer.
+func turncoat(t testing.TB, w *world, server *wire.Server) func(context.Context, string) (*wire.ClientConn, error) {
+	var dials atomic.Int64
+	return func(context.Context, string) (*wire.ClientConn, error) {
+		n := dials.Add(1)
+		time.Sleep(time.Duration(n) * ms(100))
+		spoken := netlog.Connection{ALPN: "h2"}
+		if n == 1 {
+			spoken.ALPN = "http/1.1"
+		}
+		log := new(netlog.Log)
+		near, far := connected(t, w)
+		go server.ServeConn(far, log.Open(spoken)) // Close waits for it
+		return wire.NewClientConn(near, wire.ClientConfig{Record: log.Open(spoken)})
+	}
 }
 
 func TestIdleConnectionThatGoesAwayIsClosed(t *testing.T) {
