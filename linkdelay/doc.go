@@ -32,7 +32,8 @@
 // Write never blocks: there is no window, and what was written waits in memory
 // until it is read. (A client of HTTP/2 holds a mutex while it writes; if that
 // write blocked, whoever waits for the mutex would stop virtual time.) So do not
-// write without end to a peer that does not read.
+// write without end to a peer that does not read; and a loop that writes until a
+// deadline never ends in a bubble, where time moves only when all wait.
 //
 // Close delivers what was written, then FIN; the peer reads all of it, then
 // io.EOF. What reaches a connection that is closed is answered by a reset, and

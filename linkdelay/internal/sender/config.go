@@ -1,0 +1,74 @@
+package sender
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Congestion is what governs the congestion window.
+type Congestion uint8
+
+const (
+	Cubic    Congestion = iota // RFC 9438, what Linux does unless told otherwise
+	Reno                       // RFC 5681
+	NoWindow                   // no window at all: what is written is sent at once
+)
+
+// Config is a connection in one direction, just after its handshake.
+type Config struct {
+	// Path carries the segments; it must not be nil.
+	Path Path
+	// RTT is what the handshake measured. Zero is a path without delay.
+	RTT time.Duration
+	// MSS is the most bytes with width in a segment. Zero is 1,460.
+	MSS int
+	// InitialWindow is how many segments may be out at first. Zero is 10
+	// (RFC 6928); see [Handshake.Window].
+	InitialWindow int
+	Congestion    Congestion
+	// Buffer is how many bytes Space lets a writer have written that are not
+	// both acknowledged and read. Zero is 4 MiB.
+	Buffer int
+}
+
+const (
+	defaultMSS    = 1460
+	defaultWindow = 10
+	defaultBuffer = 4 << 20
+)
+
+// withDefaults also refuses what no connection can be.
+func (c Config) withDefaults() (Config, error) {
+	if err := c.validate(); err != nil {
+		return Config{}, err
+	}
+	if c.MSS == 0 {
+		c.MSS = defaultMSS
+	}
+	if c.InitialWindow == 0 {
+		c.InitialWindow = defaultWindow
+	}
+	if c.Buffer == 0 {
+		c.Buffer = defaultBuffer
+	}
+	return c, nil
+}
+
+func (c Config) validate() error {
+	switch {
+	case c.Path == nil:
+		return errors.New("sender: Config.Path: is nil")
+	case c.RTT < 0:
+		return fmt.Errorf("sender: Config.RTT: %v is negative", c.RTT)
+	case c.MSS < 0:
+		return fmt.Errorf("sender: Config.MSS: %d is negative", c.MSS)
+	case c.InitialWindow < 0:
+		return fmt.Errorf("sender: Config.InitialWindow: %d is negative", c.InitialWindow)
+	case c.Congestion > NoWindow:
+		return fmt.Errorf("sender: Config.Congestion: %d is none of Cubic, Reno, NoWindow", c.Congestion)
+	case c.Buffer < 0:
+		return fmt.Errorf("sender: Config.Buffer: %d is negative", c.Buffer)
+	}
+	return nil
+}
