@@ -19,6 +19,9 @@ import (
 // an io.ReadWriteCloser. When req's context ends, its stream alone is reset on
 // h2, and the connection is closed on http/1.1. Calls beyond Limit wait for
 // their turn.
+//
+// On http/1.1 net/http keeps an answer without a body for 50 ms if the
+// request's body is not sent by then; after that the connection is Done.
 func (c *ClientConn) RoundTrip(req *http.Request, started func(*netlog.RequestRecord)) (*http.Response, error) {
 	s := newSending(started)
 	own := ownRequest(req)

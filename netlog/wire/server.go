@@ -112,7 +112,8 @@ func (s *Server) checkIdle() {
 // Close cancels the contexts of all requests, closes all connections, also
 // hijacked ones, and waits for the handlers until ctx is done; then its error
 // names the requests that still run. It may be called several times; each call
-// waits anew.
+// waits anew. Where net/http has answered a request on http/1.1 before all of
+// it came, Close takes up to half a second.
 func (s *Server) Close(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"math"
 	"net"
 	"net/http"
 
@@ -21,8 +22,8 @@ func newHTTP2Server(s *Server) *http2Server {
 		base: &http.Server{ErrorLog: s.cfg.ErrorLog},
 		srv: &http2.Server{
 			MaxConcurrentStreams:         uint32(s.cfg.MaxConcurrentStreams),
-			MaxUploadBufferPerStream:     int32(s.cfg.StreamWindow),
-			MaxUploadBufferPerConnection: int32(s.cfg.ConnWindow),
+			MaxUploadBufferPerStream:     window(s.cfg.StreamWindow),
+			MaxUploadBufferPerConnection: window(s.cfg.ConnWindow),
 		},
 	}
 	if err := http2.ConfigureServer(h.base, h.srv); err != nil {
@@ -30,6 +31,9 @@ func newHTTP2Server(s *Server) *http2Server {
 	}
 	return h
 }
+
+// window is n within what the protocol allows (RFC 9113, section 6.9.1).
+func window(n int) int32 { return int32(max(0, min(n, math.MaxInt32))) }
 
 // serve returns when c is over and its handlers have returned.
 func (h *http2Server) serve(c *servedConn) {
