@@ -79,4 +79,6 @@ func median(all []time.Duration) time.Duration {
 
 // ms rounds away the nanoseconds that lie between the issue of one request and
 // the next.
-func ms(d time.Duration) string { return fmt.Sprintf("%d ms", d.Round(time.Millisecond).Milliseconds()) }
+func ms(d time.Duration) string {
+	return fmt.Sprintf("%d ms", d.Round(time.Millisecond).Milliseconds())
+}
