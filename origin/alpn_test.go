@@ -82,7 +82,7 @@ func exchange(t *testing.T, s *origin.Server, offered []string, want string) (st
 	conn := tls.Client(raw, cfg)
 	err = conn.Handshake()
 	if want == refused {
-		io.Copy(io.Discard, raw) // the ledger knows before the connection is closed
+		io.Copy(io.Discard, raw)                                                                                 // the ledger knows before the connection is closed
 		require.ErrorContains(t, err, "remote error: tls: no application protocol", "client offers %q", offered) // alert 120
 		return ""
 	}

@@ -27,10 +27,17 @@ func post(t *testing.T, s *origin.Server, agent, body string) *http.Response {
 	return resp
 }
 
+// next is the next report, which must be there or come soon.
+func next(t *testing.T, s *origin.Server) (*origin.Report, error) {
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	return s.Report(ctx)
+}
+
 func TestReportIsWhatWasPosted(t *testing.T) {
 	s := origin.New(t, nil)
 	assert.Equal(t, http.StatusNoContent, post(t, s, "browser/1", posted).StatusCode)
-	report, err := s.Report(t.Context())
+	report, err := next(t, s)
 	require.NoError(t, err)
 	assert.Equal(t, &origin.Report{
 		UserAgent: "browser/1",
@@ -47,7 +54,7 @@ func TestReportsComeInOrderEachOnce(t *testing.T) {
 	s := origin.New(t, nil)
 	early := make(chan string)
 	go func() { // waits before there is a report; received from below
-		report, err := s.Report(t.Context())
+		report, err := next(t, s)
 		if err != nil {
 			early <- err.Error()
 			return
@@ -60,7 +67,7 @@ func TestReportsComeInOrderEachOnce(t *testing.T) {
 		post(t, s, agent, posted)
 	}
 	for _, want := range []string{"second", "third"} {
-		report, err := s.Report(t.Context())
+		report, err := next(t, s)
 		require.NoError(t, err)
 		assert.Equal(t, want, report.UserAgent)
 	}
@@ -73,13 +80,13 @@ func TestReportsComeInOrderEachOnce(t *testing.T) {
 func TestReportEndsWithTheOrigin(t *testing.T) {
 	s := origin.New(t, nil)
 	require.NoError(t, s.Close())
-	_, err := s.Report(t.Context())
+	_, err := next(t, s)
 	assert.EqualError(t, err, "origin: report: the origin is closed")
 }
 
 func TestNothingReportsWhereAHandlerServes(t *testing.T) {
 	s := origin.New(t, &origin.Config{Handler: hello})
-	_, err := s.Report(t.Context())
+	_, err := next(t, s)
 	assert.EqualError(t, err, "origin: report: Config.Handler serves, and only a Page reports")
 }
 

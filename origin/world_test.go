@@ -1,10 +1,13 @@
 package origin_test
 
 import (
+	"context"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -132,6 +135,49 @@ func TestCloseInVirtualTime(t *testing.T) {
 			assert.Contains(t, r.errors.String(), err.Error())
 		})
 	}
+}
+
+// What a server that closes says to its clients is on its way for 5 ms here, and
+// for ever on a dead link: what ends their connections at once is that Close
+// knows the Transports.
+func TestCloseEndsIdleConnectionsOfTransports(t *testing.T) {
+	for _, proto := range []string{alpn.H2, alpn.HTTP11} {
+		synctest.Test(t, func(t *testing.T) {
+			network := linkdelay.NewNetwork(t, linkdelay.RTT(10*time.Millisecond))
+			s := origin.New(t, &origin.Config{Net: network.Host("origin.test"), ALPN: alpn.Only(proto), Handler: hello})
+			pc := &counting{Net: network.Host("pc.test")}
+			get(t, &http.Client{Transport: s.Transport(pc)}, s.URL)
+			assert.Equal(t, int32(1), pc.open.Load(), proto)
+			require.NoError(t, s.Close())
+			synctest.Wait()
+			assert.Zero(t, pc.open.Load(), "%s: open connections of the client", proto)
+		})
+	}
+}
+
+// counting is a Net that counts the open connections that it dialled.
+type counting struct {
+	origin.Net
+	open atomic.Int32
+}
+
+func (n *counting) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := n.Net.DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	n.open.Add(1)
+	return &counted{Conn: conn, end: sync.OnceFunc(func() { n.open.Add(-1) })}, nil
+}
+
+type counted struct {
+	net.Conn
+	end func()
+}
+
+func (c *counted) Close() error {
+	c.end()
+	return c.Conn.Close()
 }
 
 // A client whose link dies in the middle of the handshake holds a connection
