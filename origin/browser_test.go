@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -27,9 +26,7 @@ const chromium = "/usr/lib/chromium/chromium-headless-shell"
 // TestBrowserLoadsThePage shows that a browser fetches each subresource once,
 // the preloaded ones too, and that its report agrees with the ledger.
 func TestBrowserLoadsThePage(t *testing.T) {
-	if _, err := os.Stat(chromium); err != nil {
-		t.Skip("chromium-headless-shell is not installed: it is in the Debian package of that name")
-	}
+	tool(t, "chromium-headless-shell", "chromium-headless-shell")
 	for proto, conns := range map[string]int{alpn.H2: 1, alpn.HTTP11: 6} {
 		t.Run(proto, func(t *testing.T) {
 			leavesNothing(t)
