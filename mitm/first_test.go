@@ -205,6 +205,27 @@ func TestPlainHTTPInsideConnect(t *testing.T) {
 	})
 }
 
+// Each name has connections of its own, and the origin is asked for it.
+func TestNamesOfOneTargetAreKeptApart(t *testing.T) {
+	s := serving(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.TLS.ServerName) })
+	s.up = alpn.H2
+	eachWorld(t, s, func(t *testing.T, s *stage) {
+		for _, name := range []string{"a.example", "b.example", "a.example"} {
+			conn, err := s.proxy.Tunnel(s.network.Host("pc.test"))(t.Context(), "tcp", s.site.Addr)
+			require.NoError(t, err)
+			defer conn.Close()
+			cfg := s.proxy.CA().ClientTLS()
+			cfg.ServerName = name
+			secured := tls.Client(conn, cfg)
+			io.WriteString(secured, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+			resp, err := http.ReadResponse(bufio.NewReader(secured), nil)
+			require.NoError(t, err)
+			assert.Equal(t, name, text(t, resp))
+		}
+		netlog.RequireConnections(t, s.proxy.Log(), 2, alpn.H2, mitm.Upstream)
+	})
+}
+
 func TestRequestsThatAreNoneToAProxy(t *testing.T) {
 	for name, c := range map[string]struct {
 		request, body string

@@ -42,7 +42,6 @@ func (i *interim) write(code int, header textproto.MIMEHeader) error {
 		h[name] = values
 	}
 	i.w.WriteHeader(code)
-	clear(h)
 	return nil
 }
 

@@ -45,6 +45,10 @@ func TestMirrorGivesTheClientWhatTheOriginChose(t *testing.T) {
 		{name: "upstream narrows", origin: both, upstream: alpn.Prefer(alpn.HTTP11), offer: []string{"h2", "http/1.1"}, offered: []string{"http/1.1"}, chosen: "http/1.1"},
 		{name: "upstream without", origin: both, upstream: alpn.None(), offer: []string{"h2", "http/1.1"}, chosen: netlog.NoALPN},
 		{
+			name: "upstream insists", origin: alpn.None(), upstream: h2, offer: []string{"h2", "http/1.1"}, offered: []string{"h2"}, chosen: "h2",
+			fails: `TLS with ADDR: alpn: Only("h2"): refused: server chose no ALPN`,
+		},
+		{
 			name: "upstream excludes", origin: both, upstream: h2, offer: []string{"http/1.1"}, chosen: "http/1.1",
 			fails: `TLS with ADDR: no common protocol: the client offers http/1.1, and Upstream.ALPN is Only("h2")`,
 		},
@@ -57,7 +61,7 @@ func TestMirrorGivesTheClientWhatTheOriginChose(t *testing.T) {
 				s.offerExactly(t, c.offer)
 				resp, body := s.get(t, "/")
 				if c.fails != "" {
-					assert.Equal(t, "mitm: upstream leg: "+replaceAddr(c.fails, s.site.Addr)+"\n", body)
+					assert.Contains(t, body, "mitm: upstream leg: "+replaceAddr(c.fails, s.site.Addr))
 				} else {
 					assert.Equal(t, http.StatusOK, resp.StatusCode, body)
 				}
@@ -127,5 +131,37 @@ func TestMirrorAsksAgain(t *testing.T) {
 			netlog.RequireConnections(t, proxy.Log(), n, "", mitm.Upstream)
 		}
 		netlog.RequireConnections(t, proxy.Log(), 1, alpn.H2, mitm.Downstream)
+	})
+}
+
+// To know what an open h2 connection chose, nobody waits for a stream on it.
+func TestMirrorDoesNotWaitForAStream(t *testing.T) {
+	var inside chan struct{}
+	s := serving(func(w http.ResponseWriter, r *http.Request) {
+		inside <- struct{}{}
+		<-r.Context().Done()
+	})
+	s.up, s.proxy.Downstream.Mirror, s.proxy.Upstream.MaxConcurrentStreams = alpn.H2, true, 1
+	eachWorld(t, s, func(t *testing.T, s *stage) {
+		inside = make(chan struct{}, 1)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			if resp, err := s.client.Do(s.request(t, "GET", "/", nil).WithContext(ctx)); err == nil {
+				resp.Body.Close()
+			}
+		}()
+		<-inside
+		conn, err := s.proxy.Tunnel(s.network.Host("pc.test"))(t.Context(), "tcp", s.site.Addr)
+		require.NoError(t, err)
+		cfg := s.proxy.CA().ClientTLS()
+		cfg.ServerName, cfg.NextProtos = "origin.test", []string{"h2", "http/1.1"}
+		secured := tls.Client(conn, cfg)
+		require.NoError(t, secured.Handshake())
+		assert.Equal(t, "h2", secured.ConnectionState().NegotiatedProtocol)
+		conn.Close()
+		cancel()
+		<-done
 	})
 }

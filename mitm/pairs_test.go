@@ -134,10 +134,14 @@ func TestTrailersOnly(t *testing.T) {
 	eachPair(t, serving(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/grpc")
 		w.Header().Set("Grpc-Status", "12")
+		w.Header()["Content-Length"] = nil
 	}), func(t *testing.T, s *stage) {
 		resp, body := s.get(t, "/")
 		assert.Equal(t, "12", resp.Header.Get("Grpc-Status"))
 		assert.Empty(t, body)
+		if s.down == "h2" && s.up == "h2" {
+			assert.NotContains(t, resp.Header, "Content-Length")
+		}
 	})
 }
 
