@@ -1,18 +1,15 @@
 package linkdelay
 
-import (
-	"sync"
-	"time"
-)
+import "sync"
 
 // alarm is where goroutines wait under a mutex for a change or an instant,
-// whichever is first. It has one timer, set for the earliest instant that
+// whichever is first. It has one bell, set for the earliest instant that
 // somebody waits for; when several wait, whoever needs it longer sets it again.
 type alarm struct {
 	clock clock
 	cond  *sync.Cond
-	timer *time.Timer
-	set   instant // when the timer rings; never if it is not set
+	bell  bell
+	set   instant // when the bell rings; never if it is not set
 }
 
 func newAlarm(c clock, mu *sync.Mutex) alarm {
@@ -30,12 +27,10 @@ func (a *alarm) wait(until instant) {
 
 func (a *alarm) arm(at instant) {
 	a.set = at
-	left := time.Duration(at - a.clock.now())
-	if a.timer == nil {
-		a.timer = time.AfterFunc(left, a.ring)
-		return
+	if a.bell.ring == nil {
+		a.bell.ring = a.ring // here: newAlarm returns a copy
 	}
-	a.timer.Reset(left)
+	a.clock.set(&a.bell, at)
 }
 
 func (a *alarm) ring() {
@@ -50,9 +45,7 @@ func (a *alarm) wake() { a.cond.Broadcast() }
 
 // stop wakes everybody for the last time.
 func (a *alarm) stop() {
-	if a.timer != nil {
-		a.timer.Stop()
-	}
+	a.clock.stop(&a.bell)
 	a.set = never
 	a.cond.Broadcast()
 }

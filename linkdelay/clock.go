@@ -16,7 +16,29 @@ const never instant = math.MaxInt64
 func (i instant) add(d time.Duration) instant { return i + instant(d) }
 
 // clock is the time of a Network: virtual if it was made in a bubble.
-type clock struct{ epoch time.Time }
+type clock struct {
+	epoch time.Time
+	waker *waker // nil in a bubble, whose timers are exact
+}
+
+func newClock() clock {
+	c := clock{epoch: time.Now()}
+	if !virtual(c.epoch) {
+		c.waker = &waker{clock: c}
+	}
+	return c
+}
+
+// virtual tells the time in a bubble, which begins in the year 2000: a bubble
+// says in no other way that it is one.
+func virtual(now time.Time) bool { return now.Year() < 2020 }
+
+// close ends what keeps the time; nothing waits for it any more.
+func (c clock) close() {
+	if c.waker != nil {
+		c.waker.close()
+	}
+}
 
 func (c clock) now() instant { return instant(time.Since(c.epoch)) }
 
@@ -51,10 +73,12 @@ func (c clock) sleep(ctx context.Context, at instant, done <-chan struct{}) erro
 	if left <= 0 {
 		return nil
 	}
-	timer := time.NewTimer(time.Duration(left))
-	defer timer.Stop()
+	rung := make(chan struct{}, 1)
+	b := bell{ring: func() { rung <- struct{}{} }}
+	c.set(&b, at)
+	defer c.stop(&b)
 	select {
-	case <-timer.C:
+	case <-rung:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

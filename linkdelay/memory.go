@@ -5,7 +5,6 @@ import (
 	"net"
 	"sync"
 	"syscall"
-	"time"
 )
 
 // memory is the world without sockets. It starts no goroutine: whoever reads
@@ -41,7 +40,7 @@ const (
 func newMemory(n *Network) *memory {
 	return &memory{
 		network:   n,
-		clock:     clock{time.Now()},
+		clock:     newClock(),
 		done:      make(chan struct{}),
 		open:      make(map[aborter]struct{}),
 		listeners: make(map[place]*listener),
@@ -60,6 +59,7 @@ func (m *memory) close() error {
 	for one := range all {
 		one.abort()
 	}
+	m.clock.close()
 	return nil
 }
 
