@@ -6,21 +6,20 @@ import (
 	"time"
 )
 
-// conn is one end of a connection in memory.
+// conn is one end of a connection over a link.
 type conn struct {
-	memory        *memory
-	local, remote *Addr
+	clock         clock
+	local, remote net.Addr
 	in, out       *stream
-	call          *call // on the dialler's end: the port to give back
+	gone          func() // called when it closes, perhaps again
 	closed        atomic.Bool
 	abortive      atomic.Bool // Close resets
 }
 
-func newPair(m *memory, c call, up, down *lane) (client, server *conn) {
-	there, back := newStream(m.clock, up, down), newStream(m.clock, down, up)
-	near, far := newAddr("tcp", c.local), newAddr("tcp", c.remote)
-	client = &conn{memory: m, local: near, remote: far, in: back, out: there, call: &c}
-	server = &conn{memory: m, local: far, remote: near, in: there, out: back}
+func newPair(c clock, near, far net.Addr, up, down *lane) (client, server *conn) {
+	there, back := newStream(c, up, down), newStream(c, down, up)
+	client = &conn{clock: c, local: near, remote: far, in: back, out: there, gone: func() {}}
+	server = &conn{clock: c, local: far, remote: near, in: there, out: back, gone: func() {}}
 	return client, server
 }
 
@@ -45,9 +44,9 @@ func (c *conn) Close() error {
 	if !c.closed.CompareAndSwap(false, true) {
 		return c.failed("close", net.ErrClosed)
 	}
-	c.forget()
+	c.gone()
 	if c.abortive.Load() {
-		c.reset(c.memory.clock.now())
+		c.reset(c.clock.now())
 		return nil
 	}
 	c.out.finish(true)
@@ -57,7 +56,7 @@ func (c *conn) Close() error {
 
 // reset ends both directions by a packet that is sent at an instant.
 func (c *conn) reset(sent instant) {
-	c.forget()
+	c.gone()
 	arrives := c.out.cut(sent)
 	c.in.refuse(arrives)
 }
@@ -66,13 +65,6 @@ func (c *conn) reset(sent instant) {
 func (c *conn) abort() {
 	c.out.kill()
 	c.in.kill()
-}
-
-func (c *conn) forget() {
-	c.memory.remove(c)
-	if c.call != nil {
-		c.memory.release(*c.call)
-	}
 }
 
 // SetLinger with 0 makes Close send a reset, as on a net.TCPConn; anything else

@@ -75,7 +75,9 @@ func (m *memory) handshake(ctx context.Context, c call) (net.Conn, error) {
 // join makes both ends of a connection and hands one to the listener, which
 // accepts it at the instant given.
 func (m *memory) join(l *listener, c call, up, down *lane, accepted instant) (net.Conn, error) {
-	client, server := newPair(m, c, up, down)
+	client, server := newPair(m.clock, newAddr("tcp", c.local), newAddr("tcp", c.remote), up, down)
+	client.gone = func() { m.remove(client); m.release(c) }
+	server.gone = func() { m.remove(server) }
 	if err := m.register(client, server); err != nil {
 		return nil, err
 	}
