@@ -24,7 +24,7 @@ type Config struct {
 	// MSS is the most bytes with width in a segment. Zero is 1,460.
 	MSS int
 	// InitialWindow is how many segments may be out at first. Zero is 10
-	// (RFC 6928); see [Handshake.Window].
+	// (RFC 6928); see [Dialled.Window].
 	InitialWindow int
 	Congestion    Congestion
 	// Buffer is how many bytes Space lets a writer have written that are not
@@ -71,4 +71,17 @@ func (c Config) validate() error {
 		return fmt.Errorf("sender: Config.Buffer: %d is negative", c.Buffer)
 	}
 	return nil
+}
+
+// String is the name of the control.
+func (c Congestion) String() string {
+	switch c {
+	case Cubic:
+		return "cubic"
+	case Reno:
+		return "reno"
+	case NoWindow:
+		return "no window"
+	}
+	return fmt.Sprintf("Congestion(%d)", uint8(c))
 }

@@ -16,9 +16,9 @@ func NewKey(seed, connection, direction uint64) Key {
 // handshakeCell is a cell that no segment begins in.
 const handshakeCell = -1
 
-// Handshake names the nth transmission of a SYN, or of a SYN-ACK in the other
-// direction.
-func Handshake(attempt int) Segment { return Segment{Cell: handshakeCell, Attempt: attempt} }
+// SYN is a transmission of the first segment of a handshake; that of the other
+// direction is the SYN-ACK. Attempt 0 is the first.
+func SYN(attempt int) Segment { return Segment{Cell: handshakeCell, Attempt: attempt} }
 
 // Draw is a number in [0, 1) that belongs to this transmission, uniform and
 // independent of all others.

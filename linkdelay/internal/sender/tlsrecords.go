@@ -16,11 +16,11 @@ type records struct {
 }
 
 const (
-	recordHeader = 5
-	changeCipher = 20
-	handshake    = 22
-	application  = 23
-	heartbeat    = 24
+	recordHeader       = 5
+	changeCipherRecord = 20
+	handshakeRecord    = 22
+	applicationRecord  = 23
+	heartbeatRecord    = 24
 
 	// A record's protection in TLS 1.3 with the usual ciphers: the content
 	// type and a tag of 16 bytes (RFC 8446, section 5.2).
@@ -28,6 +28,10 @@ const (
 	// Finished in TLS 1.2 has 4 + 12 bytes (RFC 5246, section 7.4.9); what
 	// its record has beyond them is the protection of all that follow.
 	finished12 = 16
+	// No cipher makes Finished longer. A handshake record that is longer is a
+	// second hello of TLS 1.3, which ChangeCipherSpec may precede as well
+	// (RFC 8446, section D.4).
+	maxFinished = 100
 	// RFC 5246, section 6.2.3.
 	maxRecord = 1<<14 + 2048
 )
@@ -51,7 +55,7 @@ func (r *records) plain(p []byte, to *pending) []byte {
 // byte is must not depend on when they do.
 func (r *records) opening(p []byte, to *pending) []byte {
 	switch p[0] {
-	case handshake:
+	case handshakeRecord:
 		r.step = (*records).head
 	case 'C', 'H': // CONNECT, or HTTP's answer to it
 		r.step = (*records).preamble
@@ -87,48 +91,56 @@ func (r *records) preamble(p []byte, to *pending) []byte {
 // first is the byte behind a preamble.
 func (r *records) first(p []byte, _ *pending) []byte {
 	r.step = (*records).plain
-	if p[0] == handshake {
+	if p[0] == handshakeRecord {
 		r.step = (*records).head
 	}
 	return p
 }
 
+// head takes as much of a header as looks like one.
 func (r *records) head(p []byte, to *pending) []byte {
-	n := copy(r.header[r.have:], p)
-	if !plausible(r.header[:r.have+n]) {
-		r.step = (*records).plain
-		return p
-	}
-	r.have += n
-	to.add(n, false)
-	if r.have == recordHeader {
-		r.have = 0
-		r.begin(r.header[0], int(r.header[3])<<8|int(r.header[4]))
-	}
-	return p[n:]
-}
-
-func plausible(header []byte) bool {
-	for i, b := range header {
-		switch {
-		case i == 0 && (b < changeCipher || b > heartbeat), i == 1 && b != 3, i == 2 && b > 4:
-			return false
-		case i == 4 && int(header[3])<<8|int(b) > maxRecord:
-			return false
+	for i, b := range p {
+		if !r.plausible(b) {
+			r.step = (*records).plain
+			return p[i:]
+		}
+		r.header[r.have] = b
+		r.have++
+		to.add(1, false)
+		if r.have == recordHeader {
+			r.have = 0
+			r.begin(r.header[0], int(r.header[3])<<8|int(r.header[4]))
+			return p[i+1:]
 		}
 	}
-	return true
+	return nil
+}
+
+// plausible says whether b may be the next byte of the header.
+func (r *records) plausible(b byte) bool {
+	switch r.have {
+	case 0:
+		return b >= changeCipherRecord && b <= heartbeatRecord
+	case 1:
+		return b == 3
+	case 2:
+		return b <= 4
+	case 3:
+		return true
+	default:
+		return int(r.header[3])<<8|int(b) <= maxRecord
+	}
 }
 
 func (r *records) begin(kind byte, length int) {
 	switch {
-	case kind == changeCipher:
+	case kind == changeCipherRecord:
 		r.sealed = true
-	case kind == handshake && r.sealed: // TLS 1.3 would say application data
+	case kind == handshakeRecord && r.sealed && length <= maxFinished:
 		r.over, r.sealed = max(length-finished12, 0), false
 	}
 	r.body, r.tail = length, 0
-	if kind == application {
+	if kind == applicationRecord {
 		r.body = max(length-r.over, 0)
 		r.tail = length - r.body
 	}
