@@ -35,6 +35,8 @@ func (q *queue[T]) index(i int) int {
 
 func (q *queue[T]) front() *T { return &q.ring[q.head] }
 
+func (q *queue[T]) at(i int) *T { return &q.ring[q.index(i)] }
+
 func (q *queue[T]) back() *T { return &q.ring[q.index(q.n-1)] }
 
 func (q *queue[T]) pop() T {

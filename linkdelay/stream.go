@@ -23,6 +23,10 @@ type stream struct {
 	spans queue[span] // when the bytes of data come due
 	last  instant     // when the last one does; nothing overtakes it
 
+	bound  int   // of bytes that are due and not read; 0 is none
+	ripe   ripe  // those, if there is a bound
+	writer alarm // the writers', who wait for room or for the end
+
 	end   error // how it ends, after the last byte: io.EOF or a reset; nil is not yet
 	endAt instant
 
@@ -41,7 +45,7 @@ type span struct {
 
 func newStream(c clock, ahead, back *lane) *stream {
 	s := &stream{clock: c, ahead: ahead, back: back, endAt: never, brokenAt: never, readBy: never, writeBy: never}
-	s.alarm = newAlarm(c, &s.mu)
+	s.alarm, s.writer = newAlarm(c, &s.mu), newAlarm(c, &s.mu)
 	return s
 }
 
@@ -89,30 +93,50 @@ func (s *stream) take(p []byte, now instant) int {
 		head.size -= k
 		if head.size == 0 {
 			s.spans.pop()
+			s.ripe.spans = max(0, s.ripe.spans-1)
 		}
 	}
 	s.data.read(p[:n])
+	s.relieve(n)
 	return n
 }
 
-func (s *stream) write(p []byte) (int, error) {
+// write blocks only where there is a bound.
+func (s *stream) write(p []byte) (n int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.clock.now()
+	for {
+		now := s.clock.now()
+		if err := s.writable(now); err != nil {
+			return n, err
+		}
+		if n == len(p) { // nothing to write
+			return n, nil
+		}
+		if s.full(now) {
+			s.writer.wait(min(s.writeBy, s.brokenAt))
+			continue
+		}
+		k := s.portion(len(p) - n)
+		s.append(p[n:n+k], s.arrival(now))
+		if n += k; n == len(p) {
+			return n, nil
+		}
+	}
+}
+
+func (s *stream) writable(now instant) error {
 	switch {
 	case s.writerGone:
-		return 0, net.ErrClosed
+		return net.ErrClosed
 	case now >= s.writeBy:
-		return 0, os.ErrDeadlineExceeded
+		return os.ErrDeadlineExceeded
 	case now >= s.brokenAt:
-		return 0, s.broken
+		return s.broken
 	case s.end != nil:
-		return 0, syscall.EPIPE // after CloseWrite
-	case len(p) == 0:
-		return 0, nil
+		return syscall.EPIPE // after CloseWrite
 	}
-	s.append(p, s.arrival(now))
-	return len(p), nil
+	return nil
 }
 
 // arrival is when what is sent now comes due.
@@ -132,7 +156,7 @@ func (s *stream) append(p []byte, at instant) {
 		s.alarm.wake() // the readers waited for nothing
 		return
 	}
-	if tail := s.spans.back(); tail.at == at {
+	if tail := s.spans.back(); tail.at == at && !s.counted() {
 		tail.size += len(p)
 		return
 	}
@@ -143,6 +167,7 @@ func (s *stream) append(p []byte, at instant) {
 func (s *stream) breakAt(at instant, why error) {
 	if at < s.brokenAt {
 		s.broken, s.brokenAt = why, at
+		s.writer.wake()
 	}
 }
 
@@ -155,6 +180,7 @@ func (s *stream) finish(gone bool) error {
 		return net.ErrClosed
 	}
 	s.writerGone = gone
+	s.writer.wake()
 	s.endWith(io.EOF, s.clock.now())
 	return nil
 }
@@ -165,6 +191,7 @@ func (s *stream) cut(sent instant) instant {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.writerGone = true
+	s.writer.wake()
 	s.endWith(syscall.ECONNRESET, sent)
 	return max(s.last, sent.add(s.ahead.delay()))
 }
@@ -175,6 +202,7 @@ func (s *stream) endWith(how error, sent instant) {
 	}
 	s.end, s.endAt = how, s.arrival(sent)
 	s.alarm.wake()
+	s.writer.wake()
 }
 
 // abandon is the reader's close. What is unread, or arrives later, is answered
@@ -209,7 +237,9 @@ func (s *stream) deafen() {
 	s.readerGone = true
 	s.data.drop()
 	s.spans = queue[span]{}
+	s.ripe = ripe{}
 	s.alarm.stop()
+	s.writer.stop()
 }
 
 func (s *stream) setReadDeadline(t time.Time) error {
@@ -230,5 +260,6 @@ func (s *stream) setWriteDeadline(t time.Time) error {
 		return net.ErrClosed
 	}
 	s.writeBy = s.clock.at(t)
+	s.writer.wake()
 	return nil
 }
