@@ -20,15 +20,11 @@ const (
 // is that nothing was heard when the dialler gave up, in the instant that
 // Established says, 127 seconds later.
 func Dial(now Instant, there, back Path) (d Dialled, ok bool) {
-	h := handshake{there: there, back: back, established: Never}
-	h.syn = retry{at: now, wait: firstSYN, left: synRetries + 1}
-	h.answer = retry{at: Never, wait: firstSYN, left: ackRetries + 1}
-	for h.established > h.next() {
-		if !h.step(h.next()) {
-			return Dialled{Established: h.syn.at, Accepted: Never, Resent: h.resent()}, false
-		}
+	h := NewHandshake(now, there, back)
+	for !h.Over() {
+		h.Step()
 	}
-	return Dialled{h.established, back.Back(h.established), h.up + h.down, h.resent()}, true
+	return h.Result()
 }
 
 // Window is the initial window after this handshake: one segment if more than
@@ -56,17 +52,31 @@ func (r *retry) send() (attempt int) {
 	return r.sent - 1
 }
 
-type handshake struct {
+// Handshake is a Dial that is played step by step, on paths that may change
+// while it goes on.
+type Handshake struct {
 	there, back Path
 	syn, answer retry
 	heard       ring[Instant] // arrivals of SYNs
 	established Instant
 	up, down    time.Duration
+	failed      bool
 }
 
-func (h *handshake) resent() int { return max(h.syn.sent-1, 0) + max(h.answer.sent-1, 0) }
+// NewHandshake begins now; nothing is sent before the first Step.
+func NewHandshake(now Instant, there, back Path) *Handshake {
+	h := &Handshake{there: there, back: back, established: Never}
+	h.syn = retry{at: now, wait: firstSYN, left: synRetries + 1}
+	h.answer = retry{at: Never, wait: firstSYN, left: ackRetries + 1}
+	return h
+}
 
-func (h *handshake) next() Instant {
+// Over says that no step is left: the answer that counts is on its way, or the
+// dialler gave up.
+func (h *Handshake) Over() bool { return h.failed || h.established <= h.Next() }
+
+// Next is the instant of the next step.
+func (h *Handshake) Next() Instant {
 	at := min(h.syn.at, h.answer.at)
 	if h.heard.size > 0 {
 		at = min(at, *h.heard.front())
@@ -74,23 +84,40 @@ func (h *handshake) next() Instant {
 	return at
 }
 
-// step plays what happens at an instant; false is the dialler's giving up.
-func (h *handshake) step(now Instant) bool {
+// Result is for when it is Over; see Dial.
+func (h *Handshake) Result() (d Dialled, ok bool) {
+	resent := max(h.syn.sent-1, 0) + max(h.answer.sent-1, 0)
+	if h.failed {
+		return Dialled{Established: h.syn.at, Accepted: Never, Resent: resent}, false
+	}
+	return Dialled{h.established, h.back.Back(h.established), h.up + h.down, resent}, true
+}
+
+// Cut loses what is on its way, also where it is Over, which it may not be then.
+func (h *Handshake) Cut() {
+	h.heard = ring[Instant]{}
+	h.established = Never
+}
+
+// Step plays what happens at Next, and says whether a SYN is heard then.
+func (h *Handshake) Step() (heard bool) {
+	now := h.Next()
 	switch {
 	case h.heard.size > 0 && *h.heard.front() == now:
 		h.heard.pop()
 		h.answer.at = now // every SYN is answered at once
+		return true
 	case h.answer.at == now:
 		h.reply(now)
 	case h.syn.sent == h.syn.left:
-		return false
+		h.failed = true
 	default:
 		h.ask(now)
 	}
-	return true
+	return false
 }
 
-func (h *handshake) ask(now Instant) {
+func (h *Handshake) ask(now Instant) {
 	at, lost := h.there.Send(now, SYN(h.syn.send()))
 	if lost {
 		return
@@ -104,7 +131,7 @@ func (h *handshake) ask(now Instant) {
 	}
 }
 
-func (h *handshake) reply(now Instant) {
+func (h *Handshake) reply(now Instant) {
 	if h.answer.sent == h.answer.left {
 		h.answer.at = Never
 		return
