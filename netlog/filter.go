@@ -46,7 +46,7 @@ func factsOfConnection(c *Connection, statuses []int) *facts {
 
 func factsOfRequest(q *Request) *facts {
 	f := &facts{leg: q.Leg, host: q.host(), protocol: q.Protocol, from: q.Start, to: q.End}
-	f.used = q.Connection != nil
+	f.used = q.Connection != nil || !q.Sent.IsZero() // a NetLog may not say by which
 	if q.Status != 0 {
 		f.statuses = []int{q.Status}
 	}

@@ -23,6 +23,7 @@ type Log struct {
 	requests    []*RequestRecord    // in order of ID
 	stalls      []Stall
 	spare       []RequestRecord // allocated ahead, since servers record very many
+	origin      *origin         // what else is known if the Log was read; nil if it was recorded
 }
 
 // New returns an empty Log for one test. When that test fails, it prints the

@@ -5,11 +5,15 @@ import (
 	"time"
 )
 
-// Kinds of Stall, by the names of Chrome's NetLog events.
+// Kinds of Stall, by the names of Chrome's NetLog events. The last two are of
+// the pool that Chrome has with HappyEyeballsV3, where one event says both.
 const (
 	StalledMaxSocketsPerGroup = "SOCKET_POOL_STALLED_MAX_SOCKETS_PER_GROUP" // the limit of connections to one host
 	StalledMaxSockets         = "SOCKET_POOL_STALLED_MAX_SOCKETS"           // the limit of connections in all
 	StalledMaxStreams         = "HTTP2_SESSION_STALLED_MAX_STREAMS"         // the peer's limit of concurrent streams
+
+	StalledPoolGroup = "HTTP_STREAM_POOL_ATTEMPT_MANAGER_CAN_ATTEMPT_TCP"               // as StalledMaxSocketsPerGroup; can_attempt is 4
+	StalledPool      = "HTTP_STREAM_POOL_ATTEMPT_MANAGER_CAN_ATTEMPT_TCP can_attempt 5" // as StalledMaxSockets
 )
 
 // Stall is one request that had to wait because a limit was reached. A request

@@ -14,7 +14,7 @@ type Constants struct {
 	Phases      map[string]int64
 	NetErrors   map[string]int64
 	CertStatus  map[string]int64 // bits
-	Zero        time.Time        // to which Event.At counts; zero if the file does not say
+	Zero        time.Time        // what times count from; zero if the file does not say
 	CaptureMode string           // "Default", "HeavilyRedacted", …; "" in files before 2024
 	Client      string           // name and version of the program; "" if the file does not say
 
@@ -41,7 +41,7 @@ func parseConstants(object []byte) *Constants {
 		CaptureMode: p.Str("logCaptureMode"),
 	}
 	if at, ok := milliseconds(orNull(p.value("timeTickOffset"))); ok {
-		c.Zero = time.UnixMilli(0).Add(at)
+		c.Zero = time.UnixMilli(0).UTC().Add(at)
 	}
 	client := p.Object("clientInfo")
 	if c.Client = client.Str("name"); c.Client != "" && client.Str("version") != "" {
@@ -116,13 +116,20 @@ func (c *Constants) NetError(code int64) string {
 	return fmt.Sprintf("net error %d", code)
 }
 
+func (c *Constants) zero() time.Time {
+	if c.Zero.IsZero() {
+		return time.UnixMilli(0).UTC()
+	}
+	return c.Zero
+}
+
 // resolve gives names to the numbers of raw.
 func (c *Constants) resolve(raw *rawEvent, offset int64, e *Event) {
 	*e = Event{
 		Name:   c.name(0, raw.kind),
 		Phase:  c.phase(raw.phase),
 		Source: Source{raw.source, c.name(1, raw.sourceKind)},
-		At:     raw.at,
+		Time:   c.zero().Add(raw.at),
 		Params: raw.params,
 		Offset: offset,
 	}

@@ -4,7 +4,7 @@
 //	found, err := chromefile.Read(file, nil, func(e *chromefile.Event) {
 //		if e.Name == chromefile.TCPConnect && e.Phase == chromefile.End {
 //			if _, failed := e.Params.Int("net_error"); !failed {
-//				fmt.Println(e.At, e.Source.ID, e.Params.Str("remote_address"))
+//				fmt.Println(e.Time, e.Source.ID, e.Params.Str("remote_address"))
 //			}
 //		}
 //	})

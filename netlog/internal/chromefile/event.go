@@ -25,12 +25,12 @@ type Source struct {
 
 // Event is one entry of a NetLog. It is valid until the next one is read.
 type Event struct {
-	Name   string        // by the file's constants, or UNKNOWN(n)
-	Phase  Phase         // None where it is unknown
-	Source Source        //
-	At     time.Duration // since the zero of Chromium's clock, see Constants.Zero
-	Params Params        // nil is none
-	Offset int64         // of its first byte in the stream
+	Name   string // by the file's constants, or UNKNOWN(n)
+	Phase  Phase  // None where it is unknown
+	Source Source
+	Time   time.Time // from 1970-01-01 on where the file does not say what its clock counts from
+	Params Params    // nil is none
+	Offset int64     // of its first byte in the stream
 }
 
 // rawEvent is an event as it is written: in numbers.

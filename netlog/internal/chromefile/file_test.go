@@ -32,7 +32,7 @@ func sameEvent(t *testing.T, name string, c *Constants, got *Event, want *entry,
 	t.Helper()
 	at, _ := milliseconds([]byte(want.Time))
 	if c.EventTypes[got.Name] != want.Type || c.SourceTypes[got.Source.Type] != want.Source.Type ||
-		got.Source.ID != want.Source.ID || int(got.Phase) != want.Phase || got.At != at || string(got.Params) != string(want.Params) {
+		got.Source.ID != want.Source.ID || int(got.Phase) != want.Phase || !got.Time.Equal(c.Zero.Add(at)) || string(got.Params) != string(want.Params) {
 		t.Errorf("%s: event %+v, want %+v", name, got, want)
 	}
 	if text[got.Offset] != '{' {
@@ -92,9 +92,9 @@ func checkForm(t *testing.T, form string, text []byte) {
 			continue
 		}
 		a, b, c := events[0], events[1], events[2]
-		if a.Phase != Begin || a.Source != (Source{7, "URL_REQUEST"}) || a.At != 5*time.Millisecond || a.Params != nil ||
+		if a.Phase != Begin || a.Source != (Source{7, "URL_REQUEST"}) || !a.Time.Equal(time.UnixMilli(1005)) || a.Params != nil ||
 			b.Phase != End || b.Params.Str("x") != `}],{"phase":1` ||
-			c.Phase != None || c.Source != (Source{-7, "UNKNOWN(99)"}) || c.At != 7*time.Millisecond {
+			c.Phase != None || c.Source != (Source{-7, "UNKNOWN(99)"}) || !c.Time.Equal(time.UnixMilli(1007)) {
 			t.Errorf("%s, %s: %+v", form, packed, events)
 		}
 		if !found.Constants.Zero.Equal(time.UnixMilli(1000)) {
