@@ -42,17 +42,27 @@ func (s *stream) portion(n int) int {
 // counted reports whether ripe has all spans already: the last must not grow.
 func (s *stream) counted() bool { return s.ripe.spans == s.spans.len() }
 
-// refused waits until the peer has refused what was written, or the writer has
-// ended it, which is false.
-func (s *stream) refused() bool {
+// outcome is what became of what a writer has written.
+type outcome int
+
+const (
+	wasFinished  outcome = iota // the writer has ended it
+	wasRefused                  // the peer has reset it
+	wasAbandoned                // the peer is closed, but nothing has come to it yet
+)
+
+// outcome waits until that is known.
+func (s *stream) outcome() outcome {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for {
 		switch {
 		case s.clock.now() >= s.brokenAt:
-			return true
+			return wasRefused
 		case s.writerGone || s.end != nil:
-			return false
+			return wasFinished
+		case s.readerGone && s.brokenAt == never:
+			return wasAbandoned
 		}
 		s.writer.wait(s.brokenAt)
 	}

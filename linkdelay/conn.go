@@ -61,6 +61,9 @@ func (c *conn) reset(sent instant) {
 	c.in.refuse(arrives)
 }
 
+// refuse ends the direction that comes in by a reset that is sent at an instant.
+func (c *conn) refuse(sent instant) { c.in.refuse(c.out.passes(sent)) }
+
 // abort ends both directions at once, on both ends.
 func (c *conn) abort() {
 	c.out.kill()

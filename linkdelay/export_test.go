@@ -40,3 +40,27 @@ func OpenSockets(n *Network) int {
 	defer l.mu.Unlock()
 	return len(l.open) + len(l.ports["tcp"]) + len(l.ports["udp"]) + len(l.names)
 }
+
+// Running is how many goroutines work for a Relay.
+func (r *Relay) Running() (n int) {
+	r.crew.mu.Lock()
+	defer r.crew.mu.Unlock()
+	for _, k := range r.crew.works {
+		n += k
+	}
+	return n
+}
+
+// Held is how many bytes are in the streams of a Relay.
+func (r *Relay) Held() (n int) {
+	r.crew.mu.Lock()
+	defer r.crew.mu.Unlock()
+	for a := range r.crew.open {
+		if s, ok := a.(*splice); ok {
+			s.end.in.mu.Lock()
+			n += s.end.in.data.size
+			s.end.in.mu.Unlock()
+		}
+	}
+	return n
+}

@@ -21,7 +21,8 @@ type mailbox struct {
 	alarm    alarm
 	coming   schedule[datagram]
 	arrived  queue[datagram]
-	owner    *packetConn // who reads it; nil is nobody
+	owner    any  // who reads it; nil is nobody
+	draining bool // nothing is sent any more: ends for its owner once it is empty
 	deadline instant
 	spare    [][]byte
 	dropped  drops
@@ -54,11 +55,11 @@ func (b *mailbox) taken() bool {
 	return b.owner != nil
 }
 
-func (b *mailbox) bind(owner *packetConn) {
+func (b *mailbox) bind(owner any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.advance(b.clock.now())
-	b.owner, b.deadline = owner, never
+	b.owner, b.deadline, b.draining = owner, never, false
 }
 
 func (b *mailbox) unbind() {
@@ -71,16 +72,29 @@ func (b *mailbox) unbind() {
 	b.alarm.stop()
 }
 
-// post sends a copy of p, which arrives at an instant.
-func (b *mailbox) post(at instant, from *Addr, p []byte) {
+// drain lets the owner receive what is on its way, and then net.ErrClosed.
+func (b *mailbox) drain() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.draining = true
+	b.alarm.wake()
+}
+
+// post sends a copy of p, which arrives at an instant; false is that the
+// mailbox is draining.
+func (b *mailbox) post(at instant, from *Addr, p []byte) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.draining {
+		return false
+	}
 	b.advance(b.clock.now())
 	first := b.coming.next()
 	b.coming.add(at, datagram{from, b.copy(p)})
 	if at < first {
 		b.alarm.wake()
 	}
+	return true
 }
 
 // advance plays what has happened up to now. Whatever looks at the mailbox does
@@ -102,7 +116,7 @@ func (b *mailbox) advance(now instant) {
 }
 
 // receive copies the next datagram into p; what does not fit is lost.
-func (b *mailbox) receive(owner *packetConn, p []byte) (int, *Addr, error) {
+func (b *mailbox) receive(owner any, p []byte) (int, *Addr, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for {
@@ -118,12 +132,14 @@ func (b *mailbox) receive(owner *packetConn, p []byte) (int, *Addr, error) {
 			n := copy(p, d.data)
 			b.recycle(d.data)
 			return n, d.from, nil
+		case b.draining && b.coming.len() == 0:
+			return 0, nil, net.ErrClosed
 		}
 		b.alarm.wait(min(b.coming.next(), b.deadline))
 	}
 }
 
-func (b *mailbox) setDeadline(owner *packetConn, t time.Time) error {
+func (b *mailbox) setDeadline(owner any, t time.Time) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.owner != owner {

@@ -196,6 +196,14 @@ func (s *stream) cut(sent instant) instant {
 	return max(s.last, sent.add(s.ahead.delay()))
 }
 
+// passes is when a packet arrives that is sent at an instant, behind what was
+// written.
+func (s *stream) passes(sent instant) instant {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return max(s.last, sent.add(s.ahead.delay()))
+}
+
 func (s *stream) endWith(how error, sent instant) {
 	if s.end != nil {
 		return

@@ -1,0 +1,270 @@
+package linkdelay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Relay is a link on real sockets: what listens at Addr and forwards to a
+// target. Clients that know nothing of it connect to Addr instead of the
+// target; [Relay.DialContext] does so for Go clients whatever the address.
+// The link's Up leads from the clients to the target, and its impairment is on
+// before the first client is accepted.
+//
+// TCP: each direction is carried on its own. FIN and a half-close travel like
+// data, a reset stays a reset, and what was accepted before a clean close is
+// never lost. A reader that stops holds back its writer: a connection keeps at
+// most 1 MiB that is due and unread each way, and 256 MiB with what is in
+// flight. The target is dialled for each connection when its first packet
+// would arrive; a target that refuses is a reset to the client. The kernel
+// completes a client's connect before a relay hears of it: connecting takes no
+// time, unless [Handshakes] makes the first data wait for it.
+//
+// UDP: each address of a client has a socket of its own towards the target, a
+// NAT binding. See [BindingTimeout] and Wire's Rebind. What an ICMP message
+// refuses is counted as dropped; the binding survives it. Whatever the target
+// sends to the port of a binding reaches the client; others cannot.
+//
+// In real time the relay releases bytes some 0.1 ms late at the median on a
+// quiet machine with Linux, where it has a timer of its own; Go's timers, which
+// it uses elsewhere, are up to a millisecond late. Nothing runs while nothing
+// is due.
+type Relay struct {
+	*wire
+	// Addr is where the relay listens, "127.0.0.1:port".
+	Addr string
+
+	name   string // as in messages
+	crew   *crew
+	tcp    *tcpRelay // nil: it carries no TCP
+	udp    *udpRelay // nil: it carries no UDP
+	config relayConfig
+}
+
+// NewTCP returns a Relay of TCP connections to target, "host:port". It is
+// closed when tb ends; a mistake fails tb.
+func NewTCP(tb testing.TB, target string, link Link, options ...RelayOption) *Relay {
+	tb.Helper()
+	r, err := StartTCP(target, link, options...)
+	return r.ownedBy(tb, err)
+}
+
+// StartTCP is NewTCP without a test; the caller closes the Relay.
+func StartTCP(target string, link Link, options ...RelayOption) (*Relay, error) {
+	return startRelay("TCP relay", "tcp", target, link, options)
+}
+
+// NewUDP returns a Relay of UDP datagrams to target, "host:port". It is
+// closed when tb ends; a mistake fails tb.
+func NewUDP(tb testing.TB, target string, link Link, options ...RelayOption) *Relay {
+	tb.Helper()
+	r, err := StartUDP(target, link, options...)
+	return r.ownedBy(tb, err)
+}
+
+// StartUDP is NewUDP without a test; the caller closes the Relay.
+func StartUDP(target string, link Link, options ...RelayOption) (*Relay, error) {
+	return startRelay("UDP relay", "udp", target, link, options)
+}
+
+// NewRelay returns a Relay of both TCP and UDP to target, on one link and on
+// one port number for both, as a client needs it that follows Alt-Svc to
+// HTTP/3. It is closed when tb ends; a mistake fails tb.
+func NewRelay(tb testing.TB, target string, link Link, options ...RelayOption) *Relay {
+	tb.Helper()
+	r, err := StartRelay(target, link, options...)
+	return r.ownedBy(tb, err)
+}
+
+// StartRelay is NewRelay without a test; the caller closes the Relay.
+func StartRelay(target string, link Link, options ...RelayOption) (*Relay, error) {
+	return startRelay("relay", "both", target, link, options)
+}
+
+func (r *Relay) ownedBy(tb testing.TB, err error) *Relay {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return r
+}
+
+// Close ends everything at once: it listens no more, connections are reset on
+// both sides, and what was in flight is gone. Nothing of the Relay remains; its
+// error names what hangs. Closing again does nothing.
+func (r *Relay) Close() error { return r.crew.close(r.name) }
+
+// DialContext connects to the Relay, whatever addr says; it has the signature
+// of net.Dialer. The network has to be one that the Relay carries.
+func (r *Relay) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
+	if err := r.carries(network); err != nil {
+		return nil, &net.OpError{Op: "dial", Net: network, Addr: plainAddr{network, addr}, Err: err}
+	}
+	return new(net.Dialer).DialContext(ctx, family(network), r.Addr)
+}
+
+func (r *Relay) carries(network string) error {
+	switch family(network) {
+	case "tcp":
+		if r.tcp == nil {
+			return fmt.Errorf("linkdelay: %s %s: carries no TCP", r.name, r.Addr)
+		}
+	case "udp":
+		if r.udp == nil {
+			return fmt.Errorf("linkdelay: %s %s: carries no UDP", r.name, r.Addr)
+		}
+	default:
+		return net.UnknownNetworkError(network)
+	}
+	return nil
+}
+
+// RelayOption changes how a Relay listens, or what it does besides its link.
+type RelayOption func(*relayConfig)
+
+type relayConfig struct {
+	listen    string
+	timeout   time.Duration
+	handshake bool
+}
+
+// ListenOn makes a Relay listen on "host:port" instead of a free port of
+// 127.0.0.1. The host must be an IP address; none means 127.0.0.1.
+func ListenOn(address string) RelayOption {
+	return func(c *relayConfig) { c.listen = address }
+}
+
+// BindingTimeout is how long the UDP binding of a client lives after the last
+// datagram that the client sent: what comes back does not refresh it (RFC 4787,
+// section 4.3, lets a NAT refresh by either; this one is the kind that hurts).
+// Then the target's datagrams are lost, and the client's next one comes from
+// another port. The default is 5 minutes, as that section recommends.
+func BindingTimeout(d time.Duration) RelayOption {
+	return func(c *relayConfig) { c.timeout = d }
+}
+
+// Handshakes makes TCP connections cost their round trip. The kernel completes
+// connect at once all the same; but what the client sends first waits until
+// connecting would have taken its time, and what the target sends until its
+// side would have accepted. So the figures of a page are those of a link of
+// that length, though not the part of them that is spent on connecting.
+func Handshakes() RelayOption {
+	return func(c *relayConfig) { c.handshake = true }
+}
+
+const defaultBindingTimeout = 5 * time.Minute
+
+func newRelayConfig(options []RelayOption) (relayConfig, error) {
+	c := relayConfig{listen: "127.0.0.1:0", timeout: defaultBindingTimeout}
+	for _, option := range options {
+		option(&c)
+	}
+	if c.timeout <= 0 {
+		return c, fmt.Errorf("BindingTimeout: %v is not positive", c.timeout)
+	}
+	host, port, err := net.SplitHostPort(c.listen)
+	if err != nil {
+		return c, fmt.Errorf("ListenOn: %w", err)
+	}
+	if host == "" {
+		host = "127.0.0.1"
+	}
+	c.listen = net.JoinHostPort(host, port)
+	return c, nil
+}
+
+func startRelay(name, carries, target string, link Link, options []RelayOption) (*Relay, error) {
+	if err := link.validate(); err != nil {
+		return nil, err
+	}
+	r, err := newRelay(name, target, link, options)
+	if err != nil {
+		return nil, fmt.Errorf("linkdelay: %s: %w", name, err)
+	}
+	if err := r.bind(carries, target); err != nil {
+		r.Close()
+		return nil, fmt.Errorf("linkdelay: %s: %w", name, err)
+	}
+	if r.tcp != nil {
+		r.tcp.serve()
+	}
+	if r.udp != nil {
+		r.udp.serve()
+	}
+	return r, nil
+}
+
+func newRelay(name, target string, link Link, options []RelayOption) (*Relay, error) {
+	config, err := newRelayConfig(options)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkTarget(target); err != nil {
+		return nil, err
+	}
+	return &Relay{wire: newWire("client", "target", link), name: name, crew: newCrew(), config: config}, nil
+}
+
+func checkTarget(target string) error {
+	host, service, err := net.SplitHostPort(target)
+	if err != nil {
+		return fmt.Errorf("target: %w", err)
+	}
+	port, err := strconv.Atoi(service)
+	if err != nil || port < 1 || port > 65535 {
+		return fmt.Errorf("target: %q: port %q is not a number from 1 to 65535", target, service)
+	}
+	if host == "" {
+		return fmt.Errorf("target: %q: has no host", target)
+	}
+	return nil
+}
+
+// bind listens by the protocols that the relay carries.
+func (r *Relay) bind(carries, target string) (err error) {
+	switch carries {
+	case "tcp":
+		err = r.bindTCP(target, r.config.listen)
+	case "udp":
+		err = r.bindUDP(target, r.config.listen)
+	default:
+		err = r.bindBoth(target)
+	}
+	return err
+}
+
+// bindBoth finds a port that is free by both protocols: the number that the
+// kernel picks for one may be taken by another socket of the other.
+func (r *Relay) bindBoth(target string) error {
+	for range 50 {
+		if err := r.bindTCP(target, r.config.listen); err != nil {
+			return err
+		}
+		err := r.bindUDP(target, r.Addr)
+		if err == nil {
+			return nil
+		}
+		r.tcp.listener.Close()
+		if _, port, _ := net.SplitHostPort(r.config.listen); port != "0" || !errors.Is(err, syscall.EADDRINUSE) {
+			return err
+		}
+	}
+	return errors.New("no port is free for both TCP and UDP")
+}
+
+// closing is a socket as what a crew aborts.
+type closing struct{ io.Closer }
+
+func (c closing) abort() { c.Close() }

@@ -1,0 +1,113 @@
+package linkdelay
+
+import (
+	"errors"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+)
+
+// maxDatagram is one byte more than UDP can carry.
+const maxDatagram = 1 << 16
+
+// udpRelay forwards datagrams of any number of clients over the link, each by
+// a binding of its own.
+type udpRelay struct {
+	relay  *Relay
+	target *net.UDPAddr
+	socket *net.UDPConn
+
+	mu       sync.Mutex
+	bindings map[netip.AddrPort]*binding
+
+	dropped struct {
+		refused atomic.Uint64 // by ICMP
+		unsent  atomic.Uint64 // by the socket
+		unbound atomic.Uint64 // came to the port of a binding that has ended
+	}
+}
+
+func (r *Relay) bindUDP(target, listen string) error {
+	to, err := net.ResolveUDPAddr("udp", target)
+	if err != nil {
+		return err
+	}
+	pc, err := new(net.ListenConfig).ListenPacket(r.crew.ctx, "udp", listen)
+	if err != nil {
+		return err
+	}
+	socket := pc.(*net.UDPConn)
+	raiseBuffers(socket)
+	r.udp = &udpRelay{relay: r, target: to, socket: socket, bindings: make(map[netip.AddrPort]*binding)}
+	r.Addr = socket.LocalAddr().String()
+	return nil
+}
+
+// raiseBuffers asks for room for a burst; the kernel gives as much as it may.
+func raiseBuffers(socket *net.UDPConn) {
+	const burst = 7 << 20 // what quic-go asks for
+	socket.SetReadBuffer(burst)
+	socket.SetWriteBuffer(burst)
+}
+
+func (u *udpRelay) serve() {
+	u.relay.crew.keep(closing{u.socket})
+	u.relay.crew.start("reading datagrams of clients", u.read)
+}
+
+func (u *udpRelay) read() {
+	buf := make([]byte, maxDatagram)
+	for {
+		n, client, err := u.socket.ReadFromUDPAddrPort(buf)
+		switch {
+		case err == nil:
+			u.sendUp(client, buf[:n])
+		case errors.Is(err, net.ErrClosed):
+			return
+		case isRefused(err):
+			u.dropped.refused.Add(1) // a client that is gone, on Windows
+		case u.relay.crew.pause() != nil:
+			return
+		}
+	}
+}
+
+// sendUp puts a client's datagram on the link. A binding may be retired
+// between being found and being used; then the next one is used.
+func (u *udpRelay) sendUp(client netip.AddrPort, p []byte) {
+	for {
+		b, err := u.bindingOf(client)
+		if err != nil {
+			u.dropped.unsent.Add(1) // no socket is left
+			return
+		}
+		now := u.relay.crew.clock.now()
+		b.sent.Store(int64(now))
+		b.upLast = max(b.upLast, now.add(u.relay.wire.from("client").delay()))
+		if b.up.post(b.upLast, nil, p) {
+			return
+		}
+	}
+}
+
+// sendDown puts a datagram of the target on the link.
+func (u *udpRelay) sendDown(b *binding, p []byte) {
+	now := u.relay.crew.clock.now()
+	b.downLast = max(b.downLast, now.add(u.relay.wire.to("client").delay()))
+	b.down.post(b.downLast, nil, p)
+}
+
+// rebind gives each client another port towards the target, from its next
+// datagram on.
+func (u *udpRelay) rebind() {
+	u.mu.Lock()
+	var all []*binding
+	for _, b := range u.bindings {
+		all = append(all, b)
+	}
+	u.mu.Unlock()
+	for _, b := range all {
+		b.retire()
+	}
+}
