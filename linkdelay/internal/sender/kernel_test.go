@@ -3,7 +3,6 @@ package sender
 import (
 	"fmt"
 	"math"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -97,70 +96,4 @@ func exchange(t testing.TB, c Congestion, dropUp, dropDown func(Segment) bool, a
 	down := start(t, 0, Config{Path: &wire{delay: oneWay, drop: dropDown}, Congestion: c})
 	down.Write(asked, text(answer))
 	return finish(t, down, asked, answer)
-}
-
-// Linux, 48 runs each with every segment lost with a probability of 5 %. The
-// quantiles of so few runs are themselves uncertain: the median of 48 is, in 995
-// of 1,000 series of runs, between the true quantiles 0.30 and 0.70. (Twelve
-// figures are compared; with 95 of 100 one would likely be off by chance.) So the
-// model's quantiles there have to enclose Linux's figure, give or take 8 % for
-// what a machine adds.
-var kernelRandom = []struct {
-	answer         int
-	mean, p50, p90 float64
-	max            float64
-}{
-	{1_000, 177, 102, 432, 748},
-	{16_384, 241, 204, 334, 539},
-	{200_000, 1980, 2144, 3188, 3472},
-}
-
-func TestRandomLossesTakeAsLongAsByLinux(t *testing.T) {
-	const seeds, runs, tolerance, sigmas = 2_000, 48, 0.08, 2.81
-	for _, row := range kernelRandom {
-		got := randomExchanges(t, row.answer, seeds)
-		within := func(what string, linux, from, to float64) {
-			low, high := quantile(got, from)*(1-tolerance), quantile(got, to)*(1+tolerance)
-			t.Logf("%7d bytes: %s: Linux %4.0f ms, model %4.0f to %4.0f", row.answer, what, linux, low, high)
-			assert.GreaterOrEqual(t, linux, low, "%d bytes: %s: the model is slower", row.answer, what)
-			assert.LessOrEqual(t, linux, high, "%d bytes: %s: the model is faster", row.answer, what)
-		}
-		spread := func(p float64) float64 { return sigmas * math.Sqrt(p*(1-p)/runs) }
-		within("median", row.p50, 0.5-spread(0.5), 0.5+spread(0.5))
-		within("p90", row.p90, 0.9-spread(0.9), 0.9+spread(0.9))
-		// The largest of 48 is below quantile q with probability q^48.
-		within("largest", row.max, math.Pow(0.0025, 1.0/runs), math.Pow(0.9975, 1.0/runs))
-		mean, deviation := moments(got)
-		off := sigmas*deviation/math.Sqrt(runs) + tolerance*mean
-		t.Logf("%7d bytes: mean: Linux %4.0f ms, model %4.0f", row.answer, row.mean, mean)
-		assert.InDelta(t, row.mean, mean, off, "%d bytes: mean", row.answer)
-	}
-}
-
-// randomExchanges are their times in ms, sorted.
-func randomExchanges(t *testing.T, answer int, seeds uint64) []float64 {
-	times := make([]float64, 0, seeds)
-	for seed := range seeds {
-		up, down := NewKey(seed, 0, 0), NewKey(seed, 0, 1)
-		at := exchange(t, Reno,
-			func(s Segment) bool { return up.Lost(s, 0.05) },
-			func(s Segment) bool { return down.Lost(s, 0.05) }, answer)
-		times = append(times, float64(at)/float64(ms))
-	}
-	slices.Sort(times)
-	return times
-}
-
-func quantile(sorted []float64, p float64) float64 {
-	return sorted[min(int(max(p, 0)*float64(len(sorted))), len(sorted)-1)]
-}
-
-func moments(xs []float64) (mean, deviation float64) {
-	for _, x := range xs {
-		mean += x / float64(len(xs))
-	}
-	for _, x := range xs {
-		deviation += (x - mean) * (x - mean) / float64(len(xs))
-	}
-	return mean, math.Sqrt(deviation)
 }

@@ -30,7 +30,7 @@ var along = map[string]func(d *draw, n int){
 }
 
 func TestDrawsAreUniform(t *testing.T) {
-	const n, bins = 200_000, 100
+	const n, bins = 50_000, 100
 	for name, step := range along {
 		var count [bins]float64
 		for i := range n {
@@ -48,7 +48,7 @@ func TestDrawsAreUniform(t *testing.T) {
 }
 
 func TestNeighbouringDrawsAreIndependent(t *testing.T) {
-	const n = 100_000
+	const n = 30_000
 	for name, step := range along {
 		for far, next := range along {
 			sum, both := 0.0, 0
