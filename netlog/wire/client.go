@@ -128,6 +128,10 @@ func (c *ClientConn) Record() *netlog.ConnectionRecord { return c.rec }
 // still be answered.
 func (c *ClientConn) Done() <-chan struct{} { return c.done }
 
+// Closed is closed when the connection is, whichever side ended it: unlike after
+// Done, nothing that is under way will be answered.
+func (c *ClientConn) Closed() <-chan struct{} { return c.pipe.closed }
+
 // Close closes the connection at once; requests in flight fail. It is
 // idempotent.
 func (c *ClientConn) Close() error {

@@ -11,7 +11,8 @@ import (
 type PoolConfig struct {
 	// Dial opens a connection to host ("host:port"). Its context has the values
 	// of the caller's, but ends with the Pool alone: a connection whose caller
-	// has gone or was served otherwise is for the next.
+	// has gone or was served otherwise is for the next. DialReason says why it
+	// is called.
 	Dial func(ctx context.Context, host string) (*ClientConn, error)
 	// MaxConns is the limit of http/1.1 connections to one host; 0 is none.
 	MaxConns int
@@ -19,6 +20,10 @@ type PoolConfig struct {
 	// known yet, one connection is dialled and all wait for what it speaks.
 	// Without it each request dials its own at once, up to MaxConns.
 	ExpectH2 bool
+	// Abandon ends a dial when the caller for whom it runs goes away and nobody
+	// else waits for it. A connection that somebody was only served before is
+	// still for the next.
+	Abandon bool
 }
 
 // Pool hands out connections first come first served: one h2 connection to a
@@ -89,10 +94,13 @@ func (p *Pool) enqueue(host string, w *waiter) error {
 // leave takes w out of the queue, or gives back what it has just been given.
 func (p *Pool) leave(host string, w *waiter, cause error) {
 	p.mu.Lock()
-	h := p.hosts[host]
+	h, d := p.hosts[host], w.dial
 	if h.drop(w) {
 		w.err = cause
 		h.schedule()
+		if d != nil && d.owner == nil && p.cfg.Abandon {
+			h.abandon(d)
+		}
 		p.mu.Unlock()
 		return
 	}

@@ -3,20 +3,21 @@ package wire
 import (
 	"context"
 	"fmt"
-	"slices"
 )
 
 // dial is a connection being opened.
 type dial struct {
-	owner *waiter // gets its failure; nil if nobody waits for it
+	owner  *waiter // gets its failure; nil if nobody waits for it
+	cancel context.CancelFunc
 }
 
 // startDial opens a connection for w. Pool.Close waits for it.
 func (h *poolHost) startDial(w *waiter) {
-	d := &dial{owner: w}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(w.ctx))
+	ctx = context.WithValue(ctx, dialReasonKey, h.dialReason())
+	d := &dial{owner: w, cancel: cancel}
 	w.dial = d
 	h.dials = append(h.dials, d)
-	ctx, cancel := context.WithCancel(context.WithoutCancel(w.ctx))
 	h.pool.tasks.Go(func() {
 		defer cancel()
 		stop := context.AfterFunc(h.pool.ctx, cancel)
@@ -24,6 +25,41 @@ func (h *poolHost) startDial(w *waiter) {
 		client, err := h.pool.cfg.Dial(ctx, h.name)
 		h.dialled(d, client, err)
 	})
+}
+
+// abandon ends a dial that runs for nobody. The next who waits gets one of its
+// own.
+func (h *poolHost) abandon(d *dial) {
+	h.dials = remove(h.dials, d)
+	d.cancel()
+}
+
+// DialReason says why a Pool calls its Dial with ctx: a connection's
+// OpenReason. It is "" elsewhere.
+func DialReason(ctx context.Context) string {
+	reason, _ := ctx.Value(dialReasonKey).(string)
+	return reason
+}
+
+// dialReason is why what is there does not do for one more request.
+func (h *poolHost) dialReason() string {
+	others := h.http1 + len(h.dials)
+	switch {
+	case others > 0 && h.http1 > 0:
+		return fmt.Sprintf("more requests than connections: %d open or being opened", others)
+	case others > 0:
+		return fmt.Sprintf("more requests than connections: %d being opened", others)
+	case h.last == nil:
+		return "first request to it"
+	}
+	last := h.last.Connection()
+	switch {
+	case last.GoAway != "":
+		return fmt.Sprintf("connection %d takes no more: %s", last.ID, last.GoAway)
+	case last.CloseReason != "":
+		return fmt.Sprintf("connection %d has ended: %s", last.ID, last.CloseReason)
+	}
+	return fmt.Sprintf("connection %d takes no more requests", last.ID)
 }
 
 // adopt gives w a dial that runs for nobody, if there is one.
@@ -75,7 +111,7 @@ func (h *poolHost) dialled(d *dial, client *ClientConn, err error) {
 
 // dialOver forgets d and returns its owner.
 func (h *poolHost) dialOver(d *dial) *waiter {
-	h.dials = slices.DeleteFunc(h.dials, func(other *dial) bool { return other == d })
+	h.dials = remove(h.dials, d)
 	if d.owner != nil {
 		d.owner.dial = nil
 	}

@@ -15,6 +15,7 @@ type poolHost struct {
 	protocol string                   // of the newest connection; "" is not known yet
 	conns    map[*pooledConn]struct{} // all that are open, also those that left the pool but have leases
 	h2       *pooledConn              // the one h2 connection that takes requests
+	last     *netlog.ConnectionRecord // the one that left last; nil if none has
 	idle     []*pooledConn            // http/1.1, the last used one last
 	http1    int                      // http/1.1 connections that have not left
 	dials    []*dial                  // that run
@@ -138,6 +139,7 @@ func (h *poolHost) release(conn *pooledConn, reuse bool) {
 func (h *poolHost) retire(conn *pooledConn) {
 	if !conn.left {
 		conn.left = true
+		h.last = conn.client.rec
 		if h.h2 == conn {
 			h.h2 = nil
 		}
@@ -206,6 +208,6 @@ func (h *poolHost) shut() {
 	h.h2, h.idle, h.http1 = nil, nil, 0
 }
 
-func remove(conns []*pooledConn, conn *pooledConn) []*pooledConn {
-	return slices.DeleteFunc(conns, func(c *pooledConn) bool { return c == conn })
+func remove[T comparable](all []T, one T) []T {
+	return slices.DeleteFunc(all, func(other T) bool { return other == one })
 }

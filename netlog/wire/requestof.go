@@ -12,8 +12,9 @@ import (
 type contextKey int
 
 const (
-	connKey    contextKey = iota // *servedConn
-	requestKey                   // *netlog.RequestRecord
+	connKey       contextKey = iota // *servedConn
+	requestKey                      // *netlog.RequestRecord
+	dialReasonKey                   // string
 )
 
 func withConn(ctx context.Context, c *servedConn) context.Context {
