@@ -12,6 +12,7 @@ type conn struct {
 	local, remote net.Addr
 	in, out       *stream
 	gone          func() // called when it closes, perhaps again
+	through       bool   // both ends are spliced: see cutThrough
 	closed        atomic.Bool
 	abortive      atomic.Bool // Close resets
 }
@@ -57,7 +58,7 @@ func (c *conn) Close() error {
 // reset ends both directions by a packet that is sent at an instant.
 func (c *conn) reset(sent instant) {
 	c.gone()
-	arrives := c.out.cut(sent)
+	arrives := c.out.reset(sent)
 	c.in.refuse(arrives)
 }
 

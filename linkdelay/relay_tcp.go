@@ -52,6 +52,7 @@ func (t *tcpRelay) forward(client net.Conn) {
 	up, down := r.wire.from("client"), r.wire.to("client")
 	near, far := newPair(r.crew.clock, client.LocalAddr(), client.RemoteAddr(), up, down)
 	near.out.bound, near.in.bound = streamBound, streamBound
+	near.through, far.through = true, true
 
 	syn := r.crew.clock.now().add(up.delay())
 	var established, accepted instant

@@ -28,6 +28,9 @@ type linkError struct{ error }
 func (c *crew) join(socket net.Conn, end *conn, begin instant) {
 	s := &splice{crew: c, socket: socket, end: end, begin: begin}
 	s.left.Store(2)
+	if end.through {
+		end.in.sendTo(socket)
+	}
 	c.keep(s)
 	if !c.start("copying from a socket to its link", s.send) {
 		s.finished()
@@ -87,6 +90,7 @@ func (s *splice) send() {
 
 func (s *splice) sendAll() error {
 	var buf copyBuffer
+	kernel, _ := s.socket.(*net.TCPConn)
 	for {
 		n, err := s.socket.Read(buf.space())
 		if n > 0 {
@@ -99,6 +103,9 @@ func (s *splice) sendAll() error {
 		}
 		if err != nil {
 			return err
+		}
+		if kernel != nil && n >= smallSplice {
+			s.end.out.splice(kernel)
 		}
 	}
 }
@@ -127,10 +134,13 @@ func (s *splice) receiveAll() error {
 				return err
 			}
 		}
-		if err == io.EOF {
+		var failed *sinkError
+		switch {
+		case err == io.EOF:
 			return nil
-		}
-		if err != nil {
+		case errors.As(err, &failed):
+			return failed.error
+		case err != nil:
 			return &linkError{err}
 		}
 	}

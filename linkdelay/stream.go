@@ -27,6 +27,8 @@ type stream struct {
 	ripe   ripe  // those, if there is a bound
 	writer alarm // the writers', who wait for room or for the end
 
+	cut cutThrough
+
 	end   error // how it ends, after the last byte: io.EOF or a reset; nil is not yet
 	endAt instant
 
@@ -65,10 +67,13 @@ func (s *stream) read(p []byte) (int, error) {
 		if n := s.take(p, now); n > 0 {
 			return n, nil
 		}
+		if s.cut.failed != nil {
+			return 0, &sinkError{s.cut.failed}
+		}
 		if now >= s.endAt {
 			return 0, s.end
 		}
-		s.alarm.wait(min(s.next(), s.readBy))
+		s.park(min(s.next(), s.readBy))
 	}
 }
 
@@ -116,6 +121,10 @@ func (s *stream) write(p []byte) (n int, err error) {
 		if s.full(now) {
 			s.writer.wait(min(s.writeBy, s.brokenAt))
 			continue
+		}
+		if s.passable() {
+			s.pass(p[n:])
+			return len(p), nil
 		}
 		k := s.portion(len(p) - n)
 		s.append(p[n:n+k], s.arrival(now))
@@ -185,9 +194,9 @@ func (s *stream) finish(gone bool) error {
 	return nil
 }
 
-// cut sends a reset at an instant, after what was written, and returns when it
+// reset sends a reset at an instant, after what was written, and returns when it
 // arrives. After FIN the reader does not notice.
-func (s *stream) cut(sent instant) instant {
+func (s *stream) reset(sent instant) instant {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.writerGone = true

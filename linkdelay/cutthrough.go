@@ -1,0 +1,89 @@
+package linkdelay
+
+import (
+	"io"
+	"net"
+)
+
+// cutThrough lets a writer hand its bytes to where the reader would write them:
+// on a path that does nothing, a relay is then as fast as one that only copies.
+// It is for streams with one writer and one reader, both of a relay.
+type cutThrough struct {
+	sink   net.Conn // nil is no cut-through
+	parked bool     // the reader waits, and so holds nothing that goes first
+	failed error    // what the sink came to, for the reader to see
+}
+
+// sinkError is what the sink came to, in contrast to the link.
+type sinkError struct{ error }
+
+// sendTo makes the reader's socket the sink.
+func (s *stream) sendTo(socket net.Conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cut.sink = socket
+}
+
+// passable reports whether nothing is on the way, and nothing is done to what
+// would be written now.
+func (s *stream) passable() bool {
+	return s.cut.sink != nil && s.cut.parked && s.cut.failed == nil && s.spans.len() == 0 && s.ahead.clear()
+}
+
+// pass writes to the sink, for as long as that takes, without the mutex. The
+// reader goes on waiting: only the writer could give it something to do. A
+// failure is the reader's to handle, as if it had written.
+func (s *stream) pass(p []byte) {
+	sink := s.cut.sink
+	s.mu.Unlock()
+	_, err := sink.Write(p)
+	s.mu.Lock()
+	if err != nil {
+		s.cut.failed = err
+		s.alarm.wake()
+	}
+}
+
+// splice moves what can be read from a socket at once to the sink, where the
+// kernel can do so without copying. An error shows again when the next bytes
+// are read or written.
+func (s *stream) splice(from *net.TCPConn) {
+	for {
+		n := available(from)
+		to := s.kernelSink()
+		if n < smallSplice || to == nil {
+			return
+		}
+		if _, err := io.CopyN(to, from, int64(n)); err != nil {
+			return
+		}
+	}
+}
+
+// smallSplice is too little for a splice to be worth its trouble.
+const smallSplice = 32 << 10
+
+// kernelSink is the sink if what is written now may go there, and by the kernel.
+func (s *stream) kernelSink() *net.TCPConn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.writable(s.clock.now()) != nil || !s.passable() {
+		return nil
+	}
+	to, _ := s.cut.sink.(*net.TCPConn)
+	return to
+}
+
+// park waits as a reader.
+func (s *stream) park(until instant) {
+	s.cut.parked = true
+	s.alarm.wait(until)
+	s.cut.parked = false
+}
+
+// clear reports whether the lane does nothing.
+func (l *lane) clear() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.path == Path{}
+}
