@@ -64,3 +64,10 @@ func (r *Relay) Held() (n int) {
 	}
 	return n
 }
+
+// Bindings is how many clients' addresses a UDP relay knows.
+func (r *Relay) Bindings() int {
+	r.udp.mu.Lock()
+	defer r.udp.mu.Unlock()
+	return len(r.udp.bindings)
+}

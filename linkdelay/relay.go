@@ -37,7 +37,7 @@ import (
 // it uses elsewhere, are up to a millisecond late. Nothing runs while nothing
 // is due.
 type Relay struct {
-	*wire
+	*Wire
 	// Addr is where the relay listens, "127.0.0.1:port".
 	Addr string
 
@@ -93,10 +93,12 @@ func (r *Relay) ownedBy(tb testing.TB, err error) *Relay {
 	if err != nil {
 		tb.Fatal(err)
 	}
+	r.Wire.fail = func(err error) { tb.Helper(); tb.Fatal(err) }
 	tb.Cleanup(func() {
 		if err := r.Close(); err != nil {
 			tb.Error(err)
 		}
+		r.wire.reportTo(tb)
 	})
 	return r
 }
@@ -105,6 +107,15 @@ func (r *Relay) ownedBy(tb testing.TB, err error) *Relay {
 // both sides, and what was in flight is gone. Nothing of the Relay remains; its
 // error names what hangs. Closing again does nothing.
 func (r *Relay) Close() error { return r.crew.close(r.name) }
+
+// Rebind gives each client of a UDP relay another port towards the target, from
+// its next datagram on. What is on the link arrives; what comes to the old
+// ports is lost.
+func (r *Relay) Rebind() {
+	if r.udp != nil {
+		r.udp.rebind()
+	}
+}
 
 // DialContext connects to the Relay, whatever addr says; it has the signature
 // of net.Dialer. The network has to be one that the Relay carries.
@@ -214,7 +225,9 @@ func newRelay(name, target string, link Link, options []RelayOption) (*Relay, er
 	if err := checkTarget(target); err != nil {
 		return nil, err
 	}
-	return &Relay{wire: newWire("client", "target", link), name: name, crew: newCrew(), config: config}, nil
+	crew := newCrew()
+	wire := &Wire{wire: newWire(crew.clock, "client", "target", link), from: "client", fail: func(err error) { panic(err) }}
+	return &Relay{Wire: wire, name: name, crew: crew, config: config}, nil
 }
 
 func checkTarget(target string) error {
