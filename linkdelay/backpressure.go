@@ -1,69 +1,49 @@
 package linkdelay
 
+import (
+	"math"
+
+	"example.com/wiretest/linkdelay/internal/sender"
+)
+
 // maxFlight bounds what a stream with a bound holds in all: what has not come
 // due yet is in flight, not in a queue, but it takes memory as well.
 const maxFlight = 256 << 20
 
-// ripe counts what has come due and was not read.
-type ripe struct{ spans, bytes int }
+// room is how many bytes a writer may put in now.
+func (s *stream) room(now instant) int {
+	switch {
+	case s.bound == 0 || s.readerGone || s.way.flow.stranded:
+		return math.MaxInt
+	case s.data.size >= maxFlight:
+		return 0
+	case s.model != nil:
+		return max(0, s.model.Space(sender.Instant(now))-s.ripe)
+	}
+	return max(0, s.bound-s.ripe-s.unsent)
+}
 
-// full reports whether a writer has to wait until the reader has read.
-func (s *stream) full(now instant) bool {
-	if s.bound == 0 || s.readerGone {
-		return false
+// nextRoom is when there may be room although nobody reads.
+func (s *stream) nextRoom(now instant) instant {
+	at := never
+	switch {
+	case s.data.size >= maxFlight:
+	case s.model != nil:
+		at = instant(s.model.NextSpace())
+	case s.unsent > 0:
+		at = s.way.line().next()
 	}
-	for s.ripe.spans < s.spans.len() && s.spans.at(s.ripe.spans).at <= now {
-		s.ripe.bytes += s.spans.at(s.ripe.spans).size
-		s.ripe.spans++
-	}
-	return s.ripe.bytes >= s.bound || s.data.size >= maxFlight
+	return max(at, now+1)
 }
 
 // relieve wakes the writers once half of the room is free, not for every byte.
 func (s *stream) relieve(read int) {
-	if s.bound == 0 {
+	if s.bound == 0 || read == 0 {
 		return
 	}
-	before := s.ripe.bytes
-	s.ripe.bytes = max(0, before-read)
-	if before >= s.bound/2 && s.ripe.bytes < s.bound/2 || s.data.size >= maxFlight/2 {
+	after := s.ripe + s.unsent
+	half := after+read >= s.bound/2 && after < s.bound/2
+	if half || s.model != nil || s.data.size >= maxFlight/2 {
 		s.writer.wake()
-	}
-}
-
-// portion is how much of a write goes in before the writer looks for room again.
-func (s *stream) portion(n int) int {
-	if s.bound == 0 {
-		return n
-	}
-	return min(n, s.bound)
-}
-
-// counted reports whether ripe has all spans already: the last must not grow.
-func (s *stream) counted() bool { return s.ripe.spans == s.spans.len() }
-
-// outcome is what became of what a writer has written.
-type outcome int
-
-const (
-	wasFinished  outcome = iota // the writer has ended it
-	wasRefused                  // the peer has reset it
-	wasAbandoned                // the peer is closed, but nothing has come to it yet
-)
-
-// outcome waits until that is known.
-func (s *stream) outcome() outcome {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for {
-		switch {
-		case s.clock.now() >= s.brokenAt:
-			return wasRefused
-		case s.writerGone || s.end != nil:
-			return wasFinished
-		case s.readerGone && s.brokenAt == never:
-			return wasAbandoned
-		}
-		s.writer.wait(s.brokenAt)
 	}
 }

@@ -2,6 +2,7 @@ package linkdelay
 
 import (
 	"net"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -11,16 +12,21 @@ type conn struct {
 	clock         clock
 	local, remote net.Addr
 	in, out       *stream
-	gone          func() // called when it closes, perhaps again
-	through       bool   // both ends are spliced: see cutThrough
+	flow          *flow
+	left          sync.Once // the flow
+	gone          func()    // called when it closes, perhaps again
+	through       bool      // both ends are spliced: see cutThrough
 	closed        atomic.Bool
 	abortive      atomic.Bool // Close resets
 }
 
-func newPair(c clock, near, far net.Addr, up, down *lane) (client, server *conn) {
-	there, back := newStream(c, up, down), newStream(c, down, up)
-	client = &conn{clock: c, local: near, remote: far, in: back, out: there, gone: func() {}}
-	server = &conn{clock: c, local: far, remote: near, in: there, out: back, gone: func() {}}
+// newPair makes both ends of a connection, once it is established. The first is
+// the one that lane from leads away from.
+func newPair(f *flow, from int, near, far net.Addr) (client, server *conn) {
+	f.carry()
+	there, back := f.streams[from], f.streams[1-from]
+	client = &conn{clock: f.wire.clock, flow: f, local: near, remote: far, in: back, out: there, gone: func() {}}
+	server = &conn{clock: f.wire.clock, flow: f, local: far, remote: near, in: there, out: back, gone: func() {}}
 	return client, server
 }
 
@@ -30,7 +36,7 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, c.failed("read", err)
 }
 
-// Write never blocks.
+// Write blocks only where the Path has a Buffer, while it is full.
 func (c *conn) Write(p []byte) (int, error) {
 	n, err := c.out.write(p)
 	return n, c.failed("write", err)
@@ -45,7 +51,7 @@ func (c *conn) Close() error {
 	if !c.closed.CompareAndSwap(false, true) {
 		return c.failed("close", net.ErrClosed)
 	}
-	c.gone()
+	c.leave()
 	if c.abortive.Load() {
 		c.reset(c.clock.now())
 		return nil
@@ -57,13 +63,18 @@ func (c *conn) Close() error {
 
 // reset ends both directions by a packet that is sent at an instant.
 func (c *conn) reset(sent instant) {
-	c.gone()
+	c.leave()
 	arrives := c.out.reset(sent)
 	c.in.refuse(arrives)
 }
 
 // refuse ends the direction that comes in by a reset that is sent at an instant.
 func (c *conn) refuse(sent instant) { c.in.refuse(c.out.passes(sent)) }
+
+func (c *conn) leave() {
+	c.gone()
+	c.left.Do(c.flow.leave)
+}
 
 // abort ends both directions at once, on both ends.
 func (c *conn) abort() {

@@ -27,13 +27,14 @@ func (s *stream) sendTo(socket net.Conn) {
 // passable reports whether nothing is on the way, and nothing is done to what
 // would be written now.
 func (s *stream) passable() bool {
-	return s.cut.sink != nil && s.cut.parked && s.cut.failed == nil && s.spans.len() == 0 && s.ahead.clear()
+	return s.cut.sink != nil && s.cut.parked && s.cut.failed == nil && s.empty() && s.way.clear()
 }
 
 // pass writes to the sink, for as long as that takes, without the mutex. The
 // reader goes on waiting: only the writer could give it something to do. A
 // failure is the reader's to handle, as if it had written.
 func (s *stream) pass(p []byte) {
+	s.count(len(p))
 	sink := s.cut.sink
 	s.mu.Unlock()
 	_, err := sink.Write(p)
@@ -54,7 +55,9 @@ func (s *stream) splice(from *net.TCPConn) {
 		if n < smallSplice || to == nil {
 			return
 		}
-		if _, err := io.CopyN(to, from, int64(n)); err != nil {
+		moved, err := io.CopyN(to, from, int64(n))
+		s.moved(int(moved))
+		if err != nil {
 			return
 		}
 	}
@@ -81,9 +84,27 @@ func (s *stream) park(until instant) {
 	s.cut.parked = false
 }
 
-// clear reports whether the lane does nothing.
-func (l *lane) clear() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.path == Path{}
+// empty reports whether nothing is on its way.
+func (s *stream) empty() bool {
+	return s.spans.len() == 0 && s.unsent == 0 && s.ripe == 0 && s.model == nil
+}
+
+// clear reports whether nothing is done to what passes.
+func (w *way) clear() bool {
+	p := w.path()
+	return p.Delay == 0 && p.Rate == 0 && !p.modelled() &&
+		w.stops() == none && !w.lane.paused() && w.lane.wire.limit == Count{}
+}
+
+// moved counts what went to the sink.
+func (s *stream) moved(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.count(n)
+}
+
+func (s *stream) count(n int) {
+	s.way.in.Bytes += int64(n)
+	s.ripened += int64(n)
+	s.way.lane.wire.changed()
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"net"
 	"syscall"
+
+	"example.com/wiretest/linkdelay/internal/sender"
 )
 
 func (m *memory) dial(ctx context.Context, h *Host, to target) (net.Conn, error) {
@@ -51,31 +53,86 @@ func (m *memory) release(c call) {
 	delete(m.calls, c)
 }
 
-// handshake takes three packets. The dialler has the connection after a
-// round trip; the listener has it when the third packet arrives.
+// handshake takes three packets, and more where some are lost. The dialler has
+// the connection after a round trip; the listener has it when the third packet
+// arrives.
 func (m *memory) handshake(ctx context.Context, c call) (net.Conn, error) {
 	w := m.network.wire(c.local.host, c.remote.host)
-	up, down := w.from(c.local.host), w.to(c.local.host)
+	from := w.from(c.local.host)
+	d := dialling{memory: m, flow: w.connect(from, c.local.String(), c.remote.String()), from: from, call: c}
+	l, done, err := d.run(ctx)
+	if err == nil && l == nil {
+		err = syscall.ECONNREFUSED
+	}
+	if err != nil {
+		d.flow.leave()
+		d.flow.leave()
+		return nil, err
+	}
+	d.flow.window = done.Window(initialWindow)
+	return m.join(l, d, instant(done.Accepted))
+}
 
-	syn := m.clock.now().add(up.delay())
-	if err := m.clock.sleep(ctx, syn, m.done); err != nil {
-		return nil, err
+// initialWindow is in segments (RFC 6928).
+const initialWindow = 10
+
+// dialling is a handshake that goes on.
+type dialling struct {
+	memory *memory
+	flow   *flow
+	from   int
+	call   call
+}
+
+// run returns the listener that was there when the SYN arrived, or none.
+func (d dialling) run(ctx context.Context) (l *listener, done sender.Dialled, err error) {
+	w, m := d.flow.wire, d.memory
+	h := sender.NewHandshake(sender.Instant(w.clock.now()), segments{d.flow.ways[d.from]}, segments{d.flow.ways[1-d.from]})
+	epoch := w.cuts()
+	for {
+		at := h.Next()
+		if h.Over() {
+			var ok bool
+			if done, ok = h.Result(); !ok {
+				return nil, done, syscall.ETIMEDOUT
+			}
+			at = done.Established
+		}
+		if err := w.clock.sleep(ctx, instant(at), m.done); err != nil {
+			return nil, done, err
+		}
+		if now := w.cuts(); now != epoch {
+			epoch = now
+			h.Cut()
+			continue
+		}
+		if h.Over() {
+			return l, done, nil
+		}
+		if d.step(h) {
+			l = m.listenerAt(d.call.remote)
+		}
 	}
-	l := m.listenerAt(c.remote)
-	answer := syn.add(down.delay())
-	if err := m.clock.sleep(ctx, answer, m.done); err != nil {
-		return nil, err
-	}
-	if l == nil {
-		return nil, syscall.ECONNREFUSED
-	}
-	return m.join(l, c, up, down, answer.add(up.delay()))
+}
+
+func (d dialling) step(h *sender.Handshake) (heard bool) {
+	d.flow.wire.mu.Lock()
+	defer d.flow.wire.mu.Unlock()
+	return h.Step()
+}
+
+// cuts is how often the wire was cut.
+func (w *wire) cuts() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.epoch
 }
 
 // join makes both ends of a connection and hands one to the listener, which
 // accepts it at the instant given.
-func (m *memory) join(l *listener, c call, up, down *lane, accepted instant) (net.Conn, error) {
-	client, server := newPair(m.clock, newAddr("tcp", c.local), newAddr("tcp", c.remote), up, down)
+func (m *memory) join(l *listener, d dialling, accepted instant) (net.Conn, error) {
+	c := d.call
+	client, server := newPair(d.flow, d.from, newAddr("tcp", c.local), newAddr("tcp", c.remote))
 	client.gone = func() { m.remove(client); m.release(c) }
 	server.gone = func() { m.remove(server) }
 	if err := m.register(client, server); err != nil {

@@ -59,6 +59,18 @@ func (f *fifo) read(p []byte) {
 	}
 }
 
+// each passes all bytes but the first skip of them on, without reading them.
+func (f *fifo) each(skip int, do func([]byte)) {
+	skip += f.offset
+	for i := range f.blocks.len() {
+		b := *f.blocks.at(i)
+		if skip < len(b) {
+			do(b[skip:])
+		}
+		skip = max(0, skip-len(b))
+	}
+}
+
 // recycle takes the first block, which was read, for use again.
 func (f *fifo) recycle() {
 	f.offset = 0

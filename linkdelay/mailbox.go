@@ -13,13 +13,15 @@ const queueLimit = 4096
 
 // mailbox is where the datagrams for one port of one host travel and wait. It
 // is there before and after the socket that reads it, since a datagram finds
-// out only on arrival whether somebody listens.
+// out only on arrival whether somebody listens. Its mutex is taken after those
+// of wires.
 type mailbox struct {
 	clock clock
 
 	mu       sync.Mutex
 	alarm    alarm
 	coming   schedule[datagram]
+	held     schedule[datagram] // what comes over lanes that are paused
 	arrived  queue[datagram]
 	owner    any  // who reads it; nil is nobody
 	draining bool // nothing is sent any more: ends for its owner once it is empty
@@ -29,8 +31,10 @@ type mailbox struct {
 }
 
 type datagram struct {
-	from *Addr
+	way  *way
+	from net.Addr
 	data []byte
+	due  instant
 }
 
 // drops counts datagrams by the cause of their loss.
@@ -80,45 +84,116 @@ func (b *mailbox) drain() {
 	b.alarm.wake()
 }
 
-// post sends a copy of p, which arrives at an instant; false is that the
-// mailbox is draining.
-func (b *mailbox) post(at instant, from *Addr, p []byte) bool {
+// post sends a copy of p, which arrives at an instant, or when it is released
+// if it is held. A bit that is not negative is turned over.
+func (b *mailbox) post(at instant, w *way, from net.Addr, p []byte, held bool, bit int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.draining {
-		return false
-	}
 	b.advance(b.clock.now())
+	d := datagram{way: w, from: from, data: b.copy(p), due: at}
+	if bit >= 0 {
+		d.data[bit/8] ^= 1 << (bit % 8)
+	}
+	w.met.coming.add(1, len(p))
+	if held {
+		b.held.add(at, d)
+		return
+	}
 	first := b.coming.next()
-	b.coming.add(at, datagram{from, b.copy(p)})
+	b.coming.add(at, d)
 	if at < first {
 		b.alarm.wake()
 	}
-	return true
 }
 
 // advance plays what has happened up to now. Whatever looks at the mailbox does
 // so first, hence each datagram meets the mailbox as it was when it arrived.
 func (b *mailbox) advance(now instant) {
 	for b.coming.next() <= now {
-		d := b.coming.pop()
-		switch {
-		case b.owner == nil:
-			b.dropped.nobody++
-			b.recycle(d.data)
-		case b.arrived.len() == queueLimit:
-			b.dropped.overflow++
-			b.recycle(d.data)
-		default:
-			b.arrived.push(d)
+		b.arrive(b.coming.pop())
+	}
+}
+
+func (b *mailbox) arrive(d datagram) {
+	size, met := len(d.data), &d.way.met
+	met.coming.take(1, size)
+	switch {
+	case b.owner == nil:
+		b.dropped.nobody++
+		b.lose(d, noReceiver, &met.noReceiver)
+	case b.arrived.len() == queueLimit:
+		b.dropped.overflow++
+		b.lose(d, unread, &met.unread)
+	default:
+		met.delivered.add(1, size)
+		met.largestDelivered = max(met.largestDelivered, size)
+		b.arrived.push(d)
+	}
+}
+
+func (b *mailbox) lose(d datagram, why cause, count *Count) {
+	count.add(1, len(d.data))
+	d.way.met.largestDropped = max(d.way.met.largestDropped, len(d.data))
+	d.way.note(d.due, why, len(d.data), 0, 0)
+	b.recycle(d.data)
+}
+
+// withdraw takes the datagrams of a way back that have not arrived by now.
+func (b *mailbox) withdraw(w *way, now instant, each func(*datagram)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.advance(now)
+	for _, s := range []*schedule[datagram]{&b.coming, &b.held} {
+		s.remove(func(d *due[datagram]) bool {
+			if d.what.way != w {
+				return false
+			}
+			w.met.coming.take(1, len(d.what.data))
+			each(&d.what)
+			b.recycle(d.what.data)
+			return true
+		})
+	}
+}
+
+// hold keeps the datagrams of a way that have not arrived by now, and release
+// lets them go, at now if they are late.
+func (b *mailbox) hold(w *way, now instant) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.advance(now)
+	move(&b.coming, &b.held, w, 0)
+}
+
+func (b *mailbox) release(w *way, now instant) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.advance(now)
+	move(&b.held, &b.coming, w, now)
+	b.alarm.wake()
+}
+
+// move keeps the order of what it moves.
+func move(from, to *schedule[datagram], w *way, earliest instant) {
+	var mine schedule[datagram]
+	from.remove(func(d *due[datagram]) bool {
+		if d.what.way != w {
+			return false
 		}
+		mine.heap = append(mine.heap, *d)
+		return true
+	})
+	for _, d := range mine.sorted() {
+		d.what.due = max(d.at, earliest)
+		to.add(d.what.due, d.what)
 	}
 }
 
 // receive copies the next datagram into p; what does not fit is lost.
-func (b *mailbox) receive(owner any, p []byte) (int, *Addr, error) {
+func (b *mailbox) receive(owner any, p []byte) (int, net.Addr, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	waited := false
 	for {
 		now := b.clock.now()
 		b.advance(now)
@@ -129,12 +204,16 @@ func (b *mailbox) receive(owner any, p []byte) (int, *Addr, error) {
 			return 0, nil, os.ErrDeadlineExceeded
 		case b.arrived.len() > 0:
 			d := b.arrived.pop()
+			if waited {
+				d.way.lane.late.note(time.Duration(now - d.due))
+			}
 			n := copy(p, d.data)
 			b.recycle(d.data)
 			return n, d.from, nil
 		case b.draining && b.coming.len() == 0:
 			return 0, nil, net.ErrClosed
 		}
+		waited = true
 		b.alarm.wait(min(b.coming.next(), b.deadline))
 	}
 }

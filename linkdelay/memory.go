@@ -21,6 +21,7 @@ type memory struct {
 	calls     map[call]struct{}
 	boxes     map[place]*mailbox
 	next      map[portSpace]int
+	rebound   map[place]bool // ports of NATs
 }
 
 // aborter is what ends at once when the Network does.
@@ -40,13 +41,14 @@ const (
 func newMemory(n *Network) *memory {
 	return &memory{
 		network:   n,
-		clock:     newClock(),
+		clock:     n.clock,
 		done:      make(chan struct{}),
 		open:      make(map[aborter]struct{}),
 		listeners: make(map[place]*listener),
 		calls:     make(map[call]struct{}),
 		boxes:     make(map[place]*mailbox),
 		next:      make(map[portSpace]int),
+		rebound:   make(map[place]bool),
 	}
 }
 
@@ -107,13 +109,32 @@ func (m *memory) listenPacket(_ context.Context, h *Host, network string, port i
 	if err := m.usable(); err != nil {
 		return nil, err
 	}
-	at, err := m.claim(network, place{h.name, port}, func(p place) bool { return m.boxes[p].taken() })
+	at, err := m.claim(network, place{h.name, port}, m.bound)
 	if err != nil {
 		return nil, err
 	}
 	c := newPacketConn(m, h, at, m.boxAt(at))
 	m.open[c] = struct{}{}
 	return c, nil
+}
+
+// bound reports whether a port for datagrams is taken.
+func (m *memory) bound(p place) bool { return m.rebound[p] || m.boxes[p].taken() }
+
+// freeAddr is a new address for a socket behind a NAT.
+func (n *Network) freeAddr(host string) *Addr {
+	m, ok := n.world.(*memory)
+	if !ok {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	at, err := m.free("udp", host, m.bound)
+	if err != nil {
+		return nil
+	}
+	m.rebound[at] = true
+	return newAddr("udp", at)
 }
 
 // claim is the port that was asked for, or any free one for port 0.

@@ -18,8 +18,7 @@ type binding struct {
 	client   netip.AddrPort
 	socket   *net.UDPConn
 	up, down *mailbox
-	upLast   instant      // of the listening goroutine
-	downLast instant      // of the socket's goroutine
+	flow     *flow
 	sent     atomic.Int64 // the instant of the client's last datagram
 	retired  atomic.Bool
 	left     atomic.Int32
@@ -53,6 +52,7 @@ func (u *udpRelay) newBinding(client netip.AddrPort) (*binding, error) {
 	b := &binding{relay: u, client: client, socket: socket, up: newMailbox(clock), down: newMailbox(clock)}
 	b.up.bind(b)
 	b.down.bind(b)
+	b.flow = u.relay.wire.join(clientLane, client.String(), u.target.String(), b.up, b.down)
 	b.sent.Store(int64(clock.now()))
 	return b, nil
 }
@@ -88,12 +88,30 @@ func (b *binding) finished() {
 	}
 	b.abort()
 	b.relay.relay.crew.drop(b)
+	b.flow.leave()
+}
+
+// post puts a datagram on the link, by the lane given; false is that the
+// client has another binding by now.
+func (b *binding) post(lane int, p []byte) bool {
+	w := b.relay.relay.wire
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if lane == clientLane && b.retired.Load() {
+		return false
+	}
+	b.flow.ways[lane].post(w.clock.now(), nil, p)
+	return true
 }
 
 // retire takes the binding out of use: what is on its way still arrives, what
 // comes to its port from now on is lost.
 func (b *binding) retire() {
-	if b.retired.Swap(true) {
+	w := b.relay.relay.wire
+	w.mu.Lock()
+	already := b.retired.Swap(true)
+	w.mu.Unlock()
+	if already {
 		return
 	}
 	b.relay.mu.Lock()

@@ -1,6 +1,7 @@
 package linkdelay
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -28,6 +29,7 @@ var _ Net = (*Host)(nil)
 type Network struct {
 	tb    testing.TB // nil without a test
 	link  Link       // of each pair that SetLink has not named
+	clock clock
 	world world
 
 	closing sync.Once
@@ -68,7 +70,7 @@ func newNetwork(link Link) (*Network, error) {
 	if err := link.validate(); err != nil {
 		return nil, err
 	}
-	return &Network{link: link, hosts: make(map[string]*Host), wires: make(map[pair]*wire)}, nil
+	return &Network{link: link, clock: newClock(), hosts: make(map[string]*Host), wires: make(map[pair]*wire)}, nil
 }
 
 func (n *Network) ownedBy(tb testing.TB, err error) *Network {
@@ -80,6 +82,9 @@ func (n *Network) ownedBy(tb testing.TB, err error) *Network {
 	tb.Cleanup(func() {
 		if err := n.Close(); err != nil {
 			tb.Error(err)
+		}
+		if tb.Failed() {
+			n.report(tb)
 		}
 	})
 	return n
@@ -116,28 +121,42 @@ func (n *Network) SetLink(a, b string, link Link) {
 	if n.tb != nil {
 		n.tb.Helper()
 	}
-	if err := n.setLink(a, b, link); err != nil {
+	if err := link.validate(); err != nil {
 		n.fail(err)
+		return
+	}
+	if w := n.Wire(a, b); w != nil {
+		w.SetLink(link)
 	}
 }
 
-func (n *Network) setLink(a, b string, link Link) error {
-	if err := link.validate(); err != nil {
-		return err
+// Wire is the link between hosts a and b, to be changed and watched while it
+// carries traffic. Up leads from a to b. A mistaken name fails the test, or
+// panics if there is none.
+func (n *Network) Wire(a, b string) *Wire {
+	if n.tb != nil {
+		n.tb.Helper()
 	}
+	w, err := n.wireOf(a, b)
+	if err != nil {
+		n.fail(err)
+	}
+	return w
+}
+
+func (n *Network) wireOf(a, b string) (*Wire, error) {
 	from, err := n.host(a)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	to, err := n.host(b)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if from == to {
-		return fmt.Errorf("linkdelay: SetLink: %q and %q are one host, and a host has no link to itself", a, b)
+		return nil, fmt.Errorf("linkdelay: SetLink: %q and %q are one host, and a host has no link to itself", a, b)
 	}
-	n.wire(from.name, to.name).set(from.name, link)
-	return nil
+	return &Wire{wire: n.wire(from.name, to.name), from: from.name, fail: n.fail}, nil
 }
 
 func (n *Network) fail(err error) {
@@ -185,10 +204,26 @@ func (n *Network) wire(from, to string) *wire {
 	defer n.mu.Unlock()
 	w := n.wires[key]
 	if w == nil {
-		w = newWire(from, to, n.linkOf(key))
+		w = newWire(n.clock, from, to, n.linkOf(key))
+		w.nat.free = n.freeAddr
 		n.wires[key] = w
 	}
 	return w
+}
+
+// report prints the seeds and the last events of the links on which there was
+// something to see.
+func (n *Network) report(tb testing.TB) {
+	tb.Helper()
+	n.mu.Lock()
+	wires := slices.Collect(maps.Values(n.wires))
+	n.mu.Unlock()
+	slices.SortFunc(wires, func(a, b *wire) int {
+		return cmp.Or(strings.Compare(a.hosts.a, b.hosts.a), strings.Compare(a.hosts.b, b.hosts.b))
+	})
+	for _, w := range wires {
+		w.reportTo(tb)
+	}
 }
 
 func (n *Network) linkOf(p pair) Link {

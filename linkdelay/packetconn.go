@@ -19,16 +19,19 @@ type packetConn struct {
 	box    *mailbox
 
 	mu      sync.Mutex
-	flows   map[string]*flow // by the text of the address
+	routes  map[string]*route // by the text of the address
 	writeBy instant
 	closed  bool
 }
 
-// flow is the way from one socket to one port.
-type flow struct {
-	lane *lane
-	box  *mailbox
-	last instant // when the last datagram arrives; nothing overtakes it
+// route is the way from one socket to one address. The wire's mutex guards it.
+type route struct {
+	wire  *wire
+	flow  *flow
+	way   *way
+	from  net.Addr // as the other side sees it
+	lost  bool     // the address is one from before a rebinding
+	round int      // of rebinding, for which it holds
 }
 
 func newPacketConn(m *memory, h *Host, at place, box *mailbox) *packetConn {
@@ -37,7 +40,7 @@ func newPacketConn(m *memory, h *Host, at place, box *mailbox) *packetConn {
 		host:    h,
 		addr:    newAddr("udp", at),
 		box:     box,
-		flows:   make(map[string]*flow),
+		routes:  make(map[string]*route),
 		writeBy: never,
 	}
 	box.bind(c)
@@ -78,28 +81,61 @@ func (c *packetConn) send(p []byte, to net.Addr) error {
 	case now >= c.writeBy:
 		return os.ErrDeadlineExceeded
 	}
-	f, err := c.flowTo(to)
+	r, err := c.routeTo(to)
 	if err != nil {
 		return err
 	}
-	f.last = max(f.last, now.add(f.lane.delay()))
-	f.box.post(f.last, c.addr, p)
+	r.send(c, now, p, to)
 	return nil
 }
 
-func (c *packetConn) flowTo(to net.Addr) (*flow, error) {
+func (c *packetConn) routeTo(to net.Addr) (*route, error) {
 	text := to.String()
-	if f := c.flows[text]; f != nil {
-		return f, nil
+	if r := c.routes[text]; r != nil {
+		return r, nil
 	}
 	t, err := c.host.target("udp", text)
 	if err != nil {
 		return nil, err
 	}
-	w := c.memory.network.wire(c.host.name, t.host)
-	f := &flow{lane: w.from(c.host.name), box: c.memory.box(t.place)}
-	c.flows[text] = f
-	return f, nil
+	r := &route{wire: c.memory.network.wire(c.host.name, t.host)}
+	c.routes[text] = r
+	r.wire.mu.Lock()
+	defer r.wire.mu.Unlock()
+	r.find(c, t.place)
+	return r, nil
+}
+
+func (r *route) send(c *packetConn, now instant, p []byte, to net.Addr) {
+	r.wire.mu.Lock()
+	defer r.wire.mu.Unlock()
+	if r.round != r.wire.nat.round {
+		t, err := c.host.target("udp", to.String())
+		if err != nil {
+			return // it was found before
+		}
+		r.flow.part()
+		r.find(c, t.place)
+	}
+	if r.lost {
+		r.way.lose(now, p)
+		return
+	}
+	r.way.post(now, r.from, p)
+}
+
+// find is told an address as others see it.
+func (r *route) find(c *packetConn, to place) {
+	from := r.wire.from(c.host.name)
+	socket, lost := r.wire.nat.socket(to)
+	r.lost, r.round = lost, r.wire.nat.round
+	r.from = c.addr
+	if seen := r.wire.nat.seen[c.addr.text]; seen != nil {
+		r.from = seen
+	}
+	r.flow = r.wire.meet(from, c.addr.text, socket.String())
+	r.way = r.flow.ways[from]
+	r.way.box = c.memory.box(socket)
 }
 
 // Close frees the port. What was sent still arrives.
@@ -121,6 +157,11 @@ func (c *packetConn) end() bool {
 	}
 	c.closed = true
 	c.box.unbind()
+	for _, r := range c.routes {
+		r.wire.mu.Lock()
+		r.flow.part()
+		r.wire.mu.Unlock()
+	}
 	return true
 }
 

@@ -49,16 +49,17 @@ func (t *tcpRelay) accept() {
 // first packet has arrived there.
 func (t *tcpRelay) forward(client net.Conn) {
 	r := t.relay
-	up, down := r.wire.from("client"), r.wire.to("client")
-	near, far := newPair(r.crew.clock, client.LocalAddr(), client.RemoteAddr(), up, down)
+	flow := r.wire.connect(clientLane, client.RemoteAddr().String(), t.target)
+	near, far := newPair(flow, clientLane, client.LocalAddr(), client.RemoteAddr())
+	up, down := r.wire.delay(clientLane, streams), r.wire.delay(1-clientLane, streams)
 	near.out.bound, near.in.bound = streamBound, streamBound
 	near.through, far.through = true, true
 
-	syn := r.crew.clock.now().add(up.delay())
+	syn := r.crew.clock.now().add(up)
 	var established, accepted instant
 	if r.config.handshake {
-		established = syn.add(down.delay())
-		accepted = established.add(up.delay())
+		established = syn.add(down)
+		accepted = established.add(up)
 	}
 	r.crew.join(client, near, established)
 	ok := r.crew.start("connecting to the target", func() {

@@ -39,6 +39,7 @@ func (r *Relay) bindUDP(target, listen string) error {
 	}
 	socket := pc.(*net.UDPConn)
 	raiseBuffers(socket)
+	r.wire.onRebind = append(r.wire.onRebind, func() { r.udp.rebind() })
 	r.udp = &udpRelay{relay: r, target: to, socket: socket, bindings: make(map[netip.AddrPort]*binding)}
 	r.Addr = socket.LocalAddr().String()
 	return nil
@@ -82,10 +83,8 @@ func (u *udpRelay) sendUp(client netip.AddrPort, p []byte) {
 			u.dropped.unsent.Add(1) // no socket is left
 			return
 		}
-		now := u.relay.crew.clock.now()
-		b.sent.Store(int64(now))
-		b.upLast = max(b.upLast, now.add(u.relay.wire.from("client").delay()))
-		if b.up.post(b.upLast, nil, p) {
+		b.sent.Store(int64(u.relay.crew.clock.now()))
+		if b.post(clientLane, p) {
 			return
 		}
 	}
@@ -93,9 +92,7 @@ func (u *udpRelay) sendUp(client netip.AddrPort, p []byte) {
 
 // sendDown puts a datagram of the target on the link.
 func (u *udpRelay) sendDown(b *binding, p []byte) {
-	now := u.relay.crew.clock.now()
-	b.downLast = max(b.downLast, now.add(u.relay.wire.to("client").delay()))
-	b.down.post(b.downLast, nil, p)
+	b.post(1-clientLane, p)
 }
 
 // rebind gives each client another port towards the target, from its next

@@ -1,5 +1,10 @@
 package linkdelay
 
+import (
+	"cmp"
+	"slices"
+)
+
 // schedule gives back what comes due first; ties go by the order of adding, so
 // that equal instants never reorder. It is a binary heap, written out because
 // container/heap allocates for each element.
@@ -44,12 +49,34 @@ func (s *schedule[T]) pop() T {
 	s.swap(0, last)
 	s.heap[last] = due[T]{} // let go of what it points to
 	s.heap = s.heap[:last]
-	s.sink()
+	s.sink(0)
 	return first
 }
 
-func (s *schedule[T]) sink() {
-	parent := 0
+// remove drops what gone says, which it asks for each in no order.
+func (s *schedule[T]) remove(gone func(*due[T]) bool) {
+	kept := s.heap[:0]
+	for i := range s.heap {
+		if !gone(&s.heap[i]) {
+			kept = append(kept, s.heap[i])
+		}
+	}
+	clear(s.heap[len(kept):])
+	s.heap = kept
+	for i := len(kept)/2 - 1; i >= 0; i-- {
+		s.sink(i)
+	}
+}
+
+// sorted takes everything out in order.
+func (s *schedule[T]) sorted() []due[T] {
+	all := s.heap
+	s.heap = nil
+	slices.SortFunc(all, func(a, b due[T]) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.seq, b.seq)) })
+	return all
+}
+
+func (s *schedule[T]) sink(parent int) {
 	for {
 		child := 2*parent + 1
 		if child >= len(s.heap) {

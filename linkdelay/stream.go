@@ -7,27 +7,44 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"example.com/wiretest/linkdelay/internal/sender"
 )
 
 // stream is one direction of a connection: a writer puts bytes in, a reader
 // takes out what has come due. No goroutine moves anything: a byte's time is
-// known when it is written, and the reader waits for it.
+// known when it is written, or can be computed when somebody waits for it.
 type stream struct {
 	clock clock
-	ahead *lane // carries the bytes
-	back  *lane // carries the reset, if nobody reads them
+	way   *way
 
-	mu    sync.Mutex
-	alarm alarm // the readers'
-	data  fifo
-	spans queue[span] // when the bytes of data come due
-	last  instant     // when the last one does; nothing overtakes it
+	mu     *sync.Mutex // of the wire
+	alarm  alarm       // the readers'
+	writer alarm       // the writers', who wait for room or for the end
+	bound  int         // of bytes that wait to be sent or read; 0 is none
 
-	bound  int   // of bytes that are due and not read; 0 is none
-	ripe   ripe  // those, if there is a bound
-	writer alarm // the writers', who wait for room or for the end
+	// The bytes in order: those that have come due, those on their way, and
+	// those that wait for the line; or else the model knows.
+	data   fifo
+	ripe   int
+	spans  queue[span]
+	unsent int
+	model  *sender.Sender
+
+	widths  *sender.Widths // of unsent
+	cutAt   int64          // bytes with width that are in segments
+	waiting bool           // for its line
+	writing bool           // a write is under way, and others wait
 
 	cut cutThrough
+
+	ripened   int64 // bytes that were ever in spans and have come due
+	modelled  int64 // that the model got
+	modelRead int64 // of those
+	settled   bool  // nothing more becomes of its bytes
+
+	frozen   int // bytes of the model's that may be read while the lane is paused
+	endKnown bool
 
 	end   error // how it ends, after the last byte: io.EOF or a reset; nil is not yet
 	endAt instant
@@ -45,15 +62,20 @@ type span struct {
 	size int
 }
 
-func newStream(c clock, ahead, back *lane) *stream {
-	s := &stream{clock: c, ahead: ahead, back: back, endAt: never, brokenAt: never, readBy: never, writeBy: never}
-	s.alarm, s.writer = newAlarm(c, &s.mu), newAlarm(c, &s.mu)
+func newStream(w *way) *stream {
+	wire := w.lane.wire
+	s := &stream{
+		clock: wire.clock, way: w, mu: &wire.mu, bound: w.path().Buffer,
+		endAt: never, brokenAt: never, readBy: never, writeBy: never,
+	}
+	s.alarm, s.writer = newAlarm(s.clock, s.mu), newAlarm(s.clock, s.mu)
 	return s
 }
 
 func (s *stream) read(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	waited := false
 	for {
 		now := s.clock.now()
 		switch {
@@ -64,45 +86,46 @@ func (s *stream) read(p []byte) (int, error) {
 		case len(p) == 0:
 			return 0, nil
 		}
+		due := s.play(now)
 		if n := s.take(p, now); n > 0 {
+			if waited && due != never {
+				s.way.lane.late.note(time.Duration(now - due))
+			}
 			return n, nil
 		}
 		if s.cut.failed != nil {
 			return 0, &sinkError{s.cut.failed}
 		}
-		if now >= s.endAt {
-			return 0, s.end
+		if err := s.ended(now); err != nil {
+			return 0, err
 		}
-		s.park(min(s.next(), s.readBy))
+		waited = true
+		s.park(min(s.next(now), s.readBy))
 	}
-}
-
-// next is when there is something to read.
-func (s *stream) next() instant {
-	if s.spans.len() > 0 {
-		return s.spans.front().at
-	}
-	return s.endAt
 }
 
 // take fills p with what has come due.
 func (s *stream) take(p []byte, now instant) int {
-	n := 0
-	for n < len(p) && s.spans.len() > 0 {
-		head := s.spans.front()
-		if head.at > now {
-			break
-		}
-		k := min(head.size, len(p)-n)
-		n += k
-		head.size -= k
-		if head.size == 0 {
-			s.spans.pop()
-			s.ripe.spans = max(0, s.ripe.spans-1)
-		}
+	n := min(len(p), s.ripe)
+	s.ripe -= n
+	if n < len(p) && s.model != nil {
+		n += s.takeFromModel(len(p)-n, now)
 	}
 	s.data.read(p[:n])
 	s.relieve(n)
+	return n
+}
+
+func (s *stream) takeFromModel(most int, now instant) int {
+	if s.spans.len() > 0 || s.ripe > 0 {
+		return 0 // they are before
+	}
+	if s.way.lane.paused() {
+		most = min(most, s.frozen)
+	}
+	n := s.model.Read(sender.Instant(now), most)
+	s.frozen -= n
+	s.modelRead += int64(n)
 	return n
 }
 
@@ -110,27 +133,42 @@ func (s *stream) take(p []byte, now instant) int {
 func (s *stream) write(p []byte) (n int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	turn := false
 	for {
 		now := s.clock.now()
 		if err := s.writable(now); err != nil {
+			s.yield(turn)
 			return n, err
 		}
-		if n == len(p) { // nothing to write
+		if n == len(p) {
+			s.yield(turn)
 			return n, nil
 		}
-		if s.full(now) {
+		if s.writing && !turn {
 			s.writer.wait(min(s.writeBy, s.brokenAt))
 			continue
 		}
+		s.play(now)
 		if s.passable() {
 			s.pass(p[n:])
 			return len(p), nil
 		}
-		k := s.portion(len(p) - n)
-		s.append(p[n:n+k], s.arrival(now))
-		if n += k; n == len(p) {
-			return n, nil
+		if room := s.room(now); room > 0 {
+			k := min(room, len(p)-n)
+			s.put(p[n:n+k], now)
+			n += k
+			continue
 		}
+		s.writing, turn = true, true
+		s.writer.wait(min(s.nextRoom(now), s.writeBy, s.brokenAt))
+	}
+}
+
+// yield lets the next write go on.
+func (s *stream) yield(turn bool) {
+	if turn {
+		s.writing = false
+		s.writer.wake()
 	}
 }
 
@@ -144,32 +182,63 @@ func (s *stream) writable(now instant) error {
 		return s.broken
 	case s.end != nil:
 		return syscall.EPIPE // after CloseWrite
+	case s.timedOut(now):
+		return syscall.ETIMEDOUT
 	}
 	return nil
 }
 
-// arrival is when what is sent now comes due.
-func (s *stream) arrival(now instant) instant {
-	s.last = max(s.last, now.add(s.ahead.delay()))
-	return s.last
+// timedOut reports whether the writer's kernel gave up.
+func (s *stream) timedOut(now instant) bool {
+	return s.model != nil && s.model.TimedOut(sender.Instant(now))
 }
 
-func (s *stream) append(p []byte, at instant) {
-	if s.readerGone {
-		s.breakAt(at.add(s.back.delay()), syscall.EPIPE)
+// put sends p now.
+func (s *stream) put(p []byte, now instant) {
+	s.way.in.Bytes += int64(len(p))
+	wire := s.way.lane.wire
+	switch {
+	case s.way.flow.stranded:
+		s.way.drop(forgotten, 0, len(p))
+	case s.readerGone:
+		s.way.drop(noReceiver, 0, len(p))
+		s.breakAt(s.way.arrival(now).add(s.way.backDelay()), syscall.EPIPE)
+	default:
+		p = s.upToTheBlock(p, now)
+		s.send(p, now)
+	}
+	wire.passed(0, len(p))
+}
+
+// upToTheBlock sends what may still pass before BlockAfter, and returns the rest.
+func (s *stream) upToTheBlock(p []byte, now instant) []byte {
+	wire := s.way.lane.wire
+	if k := wire.allowed(len(p)); k < len(p) {
+		s.send(p[:k], now)
+		wire.passed(0, k)
+		return p[k:]
+	}
+	return p
+}
+
+func (s *stream) send(p []byte, now instant) {
+	if len(p) == 0 {
 		return
+	}
+	if s.model == nil && (s.way.path().modelled() || s.way.stops() != none) {
+		s.adopt(now)
 	}
 	s.data.write(p)
-	if s.spans.len() == 0 {
-		s.spans.push(span{at, len(p)})
-		s.alarm.wake() // the readers waited for nothing
-		return
+	switch {
+	case s.model != nil:
+		s.modelled += int64(len(p))
+		s.model.Write(sender.Instant(now), p)
+		s.alarm.wake()
+	case s.way.line().rate > 0 || s.unsent > 0:
+		s.queue(p, now)
+	default:
+		s.carry(len(p), now)
 	}
-	if tail := s.spans.back(); tail.at == at && !s.counted() {
-		tail.size += len(p)
-		return
-	}
-	s.spans.push(span{at, len(p)})
 }
 
 // breakAt makes writes fail from an instant on; the earliest counts.
@@ -189,8 +258,8 @@ func (s *stream) finish(gone bool) error {
 		return net.ErrClosed
 	}
 	s.writerGone = gone
-	s.writer.wake()
 	s.endWith(io.EOF, s.clock.now())
+	s.writer.wake()
 	return nil
 }
 
@@ -200,9 +269,9 @@ func (s *stream) reset(sent instant) instant {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.writerGone = true
-	s.writer.wake()
 	s.endWith(syscall.ECONNRESET, sent)
-	return max(s.last, sent.add(s.ahead.delay()))
+	s.writer.wake()
+	return s.resetArrives(sent)
 }
 
 // passes is when a packet arrives that is sent at an instant, behind what was
@@ -210,14 +279,37 @@ func (s *stream) reset(sent instant) instant {
 func (s *stream) passes(sent instant) instant {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return max(s.last, sent.add(s.ahead.delay()))
+	return s.resetArrives(sent)
+}
+
+func (s *stream) resetArrives(sent instant) instant {
+	if s.way.stops() != none {
+		return never // a reset is not sent again
+	}
+	return max(s.way.last, s.way.line().passes(sent).add(s.way.path().Delay))
 }
 
 func (s *stream) endWith(how error, sent instant) {
 	if s.end != nil {
 		return
 	}
-	s.end, s.endAt = how, s.arrival(sent)
+	s.play(s.clock.now())
+	s.end = how
+	switch {
+	case s.way.flow.stranded:
+	case how != io.EOF:
+		s.dropUnsent(byAbort)
+		if s.way.stops() == none {
+			s.endAt = s.way.arrival(sent)
+		}
+	case s.model == nil && s.way.stops() != none:
+		s.adopt(s.clock.now())
+		s.model.Close(sender.Instant(sent))
+	case s.model != nil:
+		s.model.Close(sender.Instant(sent))
+	case s.unsent == 0:
+		s.endAt = s.way.arrival(sent)
+	}
 	s.alarm.wake()
 	s.writer.wake()
 }
@@ -227,19 +319,39 @@ func (s *stream) endWith(how error, sent instant) {
 func (s *stream) abandon() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.spans.len() > 0 {
-		refused := max(s.spans.front().at, s.clock.now())
-		s.breakAt(refused.add(s.back.delay()), syscall.EPIPE)
+	now := s.clock.now()
+	s.play(now)
+	if at := s.refusedAt(now); at != never {
+		s.breakAt(at.add(s.way.backDelay()), syscall.EPIPE)
 	}
-	s.deafen()
+	s.deafen(noReceiver)
+}
+
+// refusedAt is when the first byte comes, or came, that nobody will read.
+func (s *stream) refusedAt(now instant) instant {
+	switch {
+	case s.way.flow.stranded:
+	case s.ripe > 0:
+		return now
+	case s.spans.len() > 0:
+		return max(s.spans.front().at, now)
+	case s.unsent > 0:
+		return s.way.arrival(now)
+	case s.model != nil && s.model.Readable(sender.Instant(now)) > 0:
+		return now
+	case s.model != nil && s.outstanding(now) > 0:
+		return s.way.arrival(now)
+	}
+	return never
 }
 
 // refuse is the reader's reset, which reaches the writer at an instant.
 func (s *stream) refuse(arrives instant) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.play(s.clock.now())
 	s.breakAt(arrives, syscall.ECONNRESET)
-	s.deafen()
+	s.deafen(noReceiver)
 }
 
 // kill ends both sides at once, without a packet.
@@ -247,14 +359,14 @@ func (s *stream) kill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.writerGone = true
-	s.deafen()
+	s.deafen(byAbort)
 }
 
-func (s *stream) deafen() {
+func (s *stream) deafen(why cause) {
+	s.dropAll(why)
 	s.readerGone = true
 	s.data.drop()
-	s.spans = queue[span]{}
-	s.ripe = ripe{}
+	s.ripe = 0
 	s.alarm.stop()
 	s.writer.stop()
 }
@@ -279,4 +391,30 @@ func (s *stream) setWriteDeadline(t time.Time) error {
 	s.writeBy = s.clock.at(t)
 	s.writer.wake()
 	return nil
+}
+
+// outcome is what became of what a writer has written.
+type outcome int
+
+const (
+	wasFinished  outcome = iota // the writer has ended it
+	wasRefused                  // the peer has reset it
+	wasAbandoned                // the peer is closed, but nothing has come to it yet
+)
+
+// outcome waits until that is known.
+func (s *stream) outcome() outcome {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for {
+		switch {
+		case s.clock.now() >= s.brokenAt:
+			return wasRefused
+		case s.writerGone || s.end != nil:
+			return wasFinished
+		case s.readerGone && s.brokenAt == never:
+			return wasAbandoned
+		}
+		s.writer.wait(s.brokenAt)
+	}
 }

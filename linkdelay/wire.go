@@ -2,6 +2,7 @@ package linkdelay
 
 import (
 	"sync"
+	"testing"
 	"time"
 )
 
@@ -17,54 +18,292 @@ func pairOf(one, other string) pair {
 
 // wire is the Link between two hosts, one lane for each direction. It is the
 // same one for as long as the Network lives: what changes is what it does.
+// Its mutex also guards the streams that it carries, because they may share a
+// line; nothing blocks under it but by waiting for an alarm.
 type wire struct {
-	hosts pair
+	clock   clock
+	hosts   pair
+	journal journal
+
+	mu    sync.Mutex
 	lanes [2]lane // from hosts.a, and from hosts.b
+	up    int     // the lane that Link.Up became last
+	seed  uint64
+	link  Link
+
+	open     []*flow // in order of opening
+	ended    []*flow
+	past     [2][2]Ledger // of flows forgotten, by lane and kind
+	ordinals [2]uint64    // by kind
+	sockets  map[socketPair]*flow
+	nat      nat
+	onRebind []func() // called by Rebind, without the mutex
+
+	limit  Count         // what BlockAfter lets pass; 0 is no limit
+	epoch  int           // how often it was cut
+	change chan struct{} // closed by the next change; nil if nobody waits
 }
 
-// lane is one direction of a wire.
-type lane struct {
-	mu   sync.Mutex
-	path Path
-}
+// socketPair is two sockets for datagrams, as they call themselves.
+type socketPair struct{ a, b string }
 
-func newWire(from, to string, link Link) *wire {
-	w := &wire{hosts: pairOf(from, to)}
+func newWire(c clock, from, to string, link Link) *wire {
+	w := &wire{clock: c, hosts: pairOf(from, to), sockets: make(map[socketPair]*flow)}
+	w.journal.clock = c
+	w.journal.names = [2]string{w.hosts.a, w.hosts.b}
+	for i := range w.lanes {
+		w.lanes[i].wire, w.lanes[i].index, w.lanes[i].pausedAt = w, i, never
+	}
 	w.set(from, link)
 	return w
 }
 
+// from is the lane that leads away from a host.
+func (w *wire) from(host string) int {
+	if host == w.hosts.a {
+		return 0
+	}
+	return 1
+}
+
 // set changes the link; Up leads away from the host that is named.
 func (w *wire) set(from string, link Link) {
-	up, down := w.from(from), w.to(from)
-	up.set(link.Up)
-	down.set(link.Down)
-}
-
-func (w *wire) from(host string) *lane {
-	if host == w.hosts.a {
-		return &w.lanes[0]
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.play(w.clock.now())
+	w.up, w.seed, w.link = w.from(from), link.Seed, link
+	now := w.clock.now()
+	w.lanes[w.up].set(link.Up, link.Seed, now)
+	w.lanes[1-w.up].set(link.Down, link.Seed, now)
+	for _, f := range w.open {
+		for i := range f.ways {
+			f.ways[i].key = f.keyOf(i)
+		}
 	}
-	return &w.lanes[1]
+	w.wake()
 }
 
-func (w *wire) to(host string) *lane {
-	if host == w.hosts.a {
-		return &w.lanes[1]
+// random reports whether anything on the link is drawn from its seed.
+func (w *wire) random() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i := range w.lanes {
+		for _, k := range []kind{streams, datagrams} {
+			if w.lanes[i].track(k).path.random() {
+				return true
+			}
+		}
 	}
-	return &w.lanes[0]
+	return false
 }
 
-func (l *lane) set(path Path) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.path = path
+// wake makes whoever waits for a stream look again.
+func (w *wire) wake() {
+	w.eachStream(func(s *stream) {
+		s.alarm.wake()
+		s.writer.wake()
+	})
+	w.changed()
 }
 
-// delay is how long what is sent now will travel. What is on its way already
-// keeps its time.
-func (l *lane) delay() time.Duration {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.path.Delay
+// play plays everything until now.
+func (w *wire) play(now instant) {
+	for i := range w.lanes {
+		w.lanes[i].play(now)
+	}
+	w.eachStream(func(s *stream) { s.play(now) })
+}
+
+// connect opens a connection that the end of lane from has dialled.
+func (w *wire) connect(from int, near, far string) *flow {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.begin(streams, from, near, far)
+}
+
+// clientLane is the one that leads away from the clients of a relay.
+const clientLane = 0
+
+// join opens a flow of datagrams between two sockets with their mailboxes, by
+// lane: what the first sends is for there.
+func (w *wire) join(from int, near, far string, there, back *mailbox) *flow {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	f := w.begin(datagrams, from, near, far)
+	f.users = 1
+	f.ways[from].box, f.ways[1-from].box = there, back
+	return f
+}
+
+// delay is how long what is sent now by a lane will travel, but for Jitter.
+func (w *wire) delay(lane int, k kind) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.lanes[lane].track(k).path.Delay
+}
+
+// reportTo prints the seed and the last events if the test has failed and there
+// was something to see.
+func (w *wire) reportTo(tb testing.TB) {
+	tb.Helper()
+	if tb.Failed() && (w.random() || !w.journal.empty()) {
+		tb.Logf("linkdelay: %s", w.describe())
+	}
+}
+
+// begin opens a flow of two ends.
+func (w *wire) begin(k kind, from int, near, far string) *flow {
+	f := newFlow(w, k, from, near, far)
+	f.users = 2
+	w.open = append(w.open, f)
+	w.changed()
+	return f
+}
+
+// carry makes the flow's streams, once it is connected.
+func (f *flow) carry() {
+	f.wire.mu.Lock()
+	defer f.wire.mu.Unlock()
+	for i, way := range f.ways {
+		f.streams[i] = newStream(way)
+	}
+	if f.stranded {
+		f.strand(f.wire.clock.now())
+	}
+}
+
+// leave is called once by each end.
+func (f *flow) leave() {
+	f.wire.mu.Lock()
+	defer f.wire.mu.Unlock()
+	if f.users--; f.users == 0 {
+		f.wire.end(f)
+	}
+}
+
+func (w *wire) end(f *flow) {
+	for i, o := range w.open {
+		if o == f {
+			w.open = append(w.open[:i], w.open[i+1:]...)
+			break
+		}
+	}
+	w.ended = append(w.ended, f)
+	w.tidy()
+	w.changed()
+}
+
+// tidy forgets which flow it was that ended long ago.
+func (w *wire) tidy() {
+	if len(w.ended) <= keptFlows {
+		return
+	}
+	oldest := w.ended[0]
+	now := w.clock.now()
+	for i := range oldest.ways {
+		w.past[i][oldest.kind].plus(oldest.ledger(i, now))
+	}
+	w.ended[0] = nil
+	w.ended = w.ended[1:]
+}
+
+func (f *flow) ledger(lane int, now instant) Ledger {
+	if s := f.streams[lane]; s != nil {
+		return s.ledger(now)
+	}
+	return f.ways[lane].datagramLedger(now)
+}
+
+func (w *way) datagramLedger(now instant) Ledger {
+	l := w.ledger()
+	w.line().depart(now)
+	l.Queued = w.queued
+	if w.box == nil {
+		return l
+	}
+	w.box.mu.Lock()
+	defer w.box.mu.Unlock()
+	w.box.advance(now)
+	l.Delivered = w.met.delivered
+	l.drop(DroppedNoReceiver, w.met.noReceiver)
+	l.drop(DroppedUnread, w.met.unread)
+	l.LargestDelivered = w.met.largestDelivered
+	l.LargestDropped = max(l.LargestDropped, w.met.largestDropped)
+	l.InFlight = w.met.coming
+	l.InFlight.take(int(w.queued.Datagrams), int(w.queued.Bytes))
+	return l
+}
+
+func (f *flow) strand(now instant) {
+	f.stranded = true
+	for i, way := range f.ways {
+		way.swallow(forgotten, now)
+		if s := f.streams[i]; s != nil {
+			s.strand(now)
+		}
+	}
+}
+
+func (w *wire) eachStream(do func(*stream)) {
+	for _, f := range w.open {
+		for _, s := range f.streams {
+			if s != nil {
+				do(s)
+			}
+		}
+	}
+}
+
+// eachSocketWay is also for those that are closed: something may be on its way.
+func (w *wire) eachSocketWay(do func(*way)) {
+	for _, flows := range [][]*flow{w.open, w.ended} {
+		for _, f := range flows {
+			for _, way := range f.ways {
+				if way.box != nil {
+					do(way)
+				}
+			}
+		}
+	}
+}
+
+// allowed is how many of the next bytes may pass before BlockAfter blocks.
+func (w *wire) allowed(n int) int {
+	if w.limit.Bytes > 0 {
+		return int(min(int64(n), w.limit.Bytes))
+	}
+	return n
+}
+
+// passed counts what was sent, against what BlockAfter lets pass.
+func (w *wire) passed(packets, bytes int) {
+	w.changed()
+	if w.limit.Datagrams > 0 && packets > 0 {
+		if w.limit.Datagrams--; w.limit.Datagrams == 0 {
+			w.block("BlockAfter: datagrams blocked", datagrams)
+		}
+	}
+	if w.limit.Bytes > 0 {
+		if w.limit.Bytes = max(0, w.limit.Bytes-int64(bytes)); w.limit.Bytes == 0 {
+			w.block("BlockAfter: everything blocked", streams, datagrams)
+		}
+	}
+}
+
+func (w *wire) block(what string, kinds ...kind) {
+	for i := range w.lanes {
+		for _, k := range kinds {
+			w.lanes[i].blocked[k] = true
+		}
+	}
+	w.journal.note(event{at: w.clock.now(), what: what})
+	w.changed()
+}
+
+// changed wakes whoever waits for a condition.
+func (w *wire) changed() {
+	if w.change != nil {
+		close(w.change)
+		w.change = nil
+	}
 }

@@ -22,6 +22,7 @@ type Log struct {
 	connections []*ConnectionRecord // in order of ID
 	requests    []*RequestRecord    // in order of ID
 	stalls      []Stall
+	notes       []Note
 	spare       []RequestRecord // allocated ahead, since servers record very many
 	origin      *origin         // what else is known if the Log was read; nil if it was recorded
 }
