@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"time"
 
 	"example.com/wiretest/ca"
 	"example.com/wiretest/netlog"
@@ -59,7 +60,8 @@ func Example() {
 	// Output: request 1: offered ["h2" "http/1.1"], chosen h2, spoken h2, 1 request
 }
 
-// Two requests for a host that speaks http/1.1, over one connection at most.
+// A host that speaks http/1.1, to which one connection is allowed: who comes
+// second waits for it.
 func ExamplePool() {
 	listener, _ := net.Listen("tcp", "127.0.0.1:0")
 	defer listener.Close()
@@ -89,16 +91,17 @@ func ExamplePool() {
 	defer pool.Close()
 	host := listener.Addr().String()
 	first, _ := pool.Get(context.Background(), host)
-	go func() {
-		req, _ := http.NewRequest("GET", "http://"+host, nil)
-		if resp, err := first.Conn.RoundTrip(req, nil); err == nil {
-			io.Copy(io.Discard, resp.Body) // unread, it would cost the connection
-			resp.Body.Close()
-		}
-		first.Release(true)
-	}()
+
+	impatient, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+	defer cancel()
+	_, err := pool.Get(impatient, host)
+	fmt.Println(err)
+
+	first.Release(true)
 	second, _ := pool.Get(context.Background(), host)
-	fmt.Println(second.Stalled, second.Conn == first.Conn)
+	fmt.Println(second.Conn == first.Conn, second.Stalled == "")
 	second.Release(true)
-	// Output: SOCKET_POOL_STALLED_MAX_SOCKETS_PER_GROUP true
+	// Output:
+	// context deadline exceeded
+	// true true
 }
