@@ -221,7 +221,7 @@ func quicProtocol(version string) string {
 // settleQUIC completes what a finished handshake implies: every version with
 // TLS demands an answer by ALPN (RFC 9114, section 3.1).
 func (k *conduit) settleQUIC() {
-	if k.tls.done.IsZero() || quicProtocol(k.version) != "h3" {
+	if !k.quic || k.tls.done.IsZero() || quicProtocol(k.version) != "h3" {
 		return
 	}
 	k.tls.version = tls.VersionTLS13

@@ -199,7 +199,7 @@ func (v *view) connectionLimits() (found []Finding) {
 		if len(waits) == 0 {
 			continue
 		}
-		text := fmt.Sprintf("%s, %s waited, median %s", count(v.used(host), "connection"), count(waiters(waits), "request"), span(waits.Median()))
+		text := fmt.Sprintf("%s, %s waited, median %s", count(v.used(host, waits[0].Leg), "connection"), count(waiters(waits), "request"), span(waits.Median()))
 		found = append(found, Finding{FoundConnectionLimit, host, text, p.all})
 	}
 	return found
@@ -226,9 +226,9 @@ func eventOf(s *seenStall) string {
 	return s.Kind
 }
 
-func (v *view) used(host string) (n int) {
+func (v *view) used(host string, leg Leg) (n int) {
 	for i := range v.conns {
-		if c := &v.conns[i]; c.Host == host && c.Used() {
+		if c := &v.conns[i]; c.Host == host && c.Leg == leg && c.Used() {
 			n++
 		}
 	}
