@@ -47,3 +47,12 @@ func (s *stream) relieve(read int) {
 		s.writer.wake()
 	}
 }
+
+// limit bounds a stream that the Path does not.
+func (s *stream) limit(bytes int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.bound == 0 {
+		s.bound = bytes
+	}
+}

@@ -25,9 +25,9 @@ type crew struct {
 	idle   chan struct{}  // closed once the crew is closed and nobody works
 }
 
-func newCrew() *crew {
+func newCrew(clock clock) *crew {
 	c := &crew{
-		clock: newClock(),
+		clock: clock,
 		open:  make(map[aborter]struct{}),
 		works: make(map[string]int),
 		idle:  make(chan struct{}),

@@ -59,18 +59,20 @@ func (m *memory) release(c call) {
 func (m *memory) handshake(ctx context.Context, c call) (net.Conn, error) {
 	w := m.network.wire(c.local.host, c.remote.host)
 	from := w.from(c.local.host)
-	d := dialling{memory: m, flow: w.connect(from, c.local.String(), c.remote.String()), from: from, call: c}
-	l, done, err := d.run(ctx)
+	var l *listener
+	d := dialling{
+		flow: w.connect(from, c.local.String(), c.remote.String()), from: from,
+		done: m.done, heard: func() { l = m.listenerAt(c.remote) },
+	}
+	done, err := d.run(ctx)
 	if err == nil && l == nil {
 		err = syscall.ECONNREFUSED
 	}
 	if err != nil {
-		d.flow.leave()
-		d.flow.leave()
+		d.flow.abandon()
 		return nil, err
 	}
-	d.flow.window = done.Window(initialWindow)
-	return m.join(l, d, instant(done.Accepted))
+	return m.join(l, d, c, instant(done.Accepted))
 }
 
 // initialWindow is in segments (RFC 6928).
@@ -78,15 +80,15 @@ const initialWindow = 10
 
 // dialling is a handshake that goes on.
 type dialling struct {
-	memory *memory
-	flow   *flow
-	from   int
-	call   call
+	flow  *flow
+	from  int             // the lane of its first packet
+	done  <-chan struct{} // ends it with net.ErrClosed
+	heard func()          // called when the first packet arrives, perhaps again
 }
 
-// run returns the listener that was there when the SYN arrived, or none.
-func (d dialling) run(ctx context.Context) (l *listener, done sender.Dialled, err error) {
-	w, m := d.flow.wire, d.memory
+// run returns when the dialler's side is established.
+func (d dialling) run(ctx context.Context) (done sender.Dialled, err error) {
+	w := d.flow.wire
 	h := sender.NewHandshake(sender.Instant(w.clock.now()), segments{d.flow.ways[d.from]}, segments{d.flow.ways[1-d.from]})
 	epoch := w.cuts()
 	for {
@@ -94,12 +96,12 @@ func (d dialling) run(ctx context.Context) (l *listener, done sender.Dialled, er
 		if h.Over() {
 			var ok bool
 			if done, ok = h.Result(); !ok {
-				return nil, done, syscall.ETIMEDOUT
+				return done, syscall.ETIMEDOUT
 			}
 			at = done.Established
 		}
-		if err := w.clock.sleep(ctx, instant(at), m.done); err != nil {
-			return nil, done, err
+		if err := w.clock.sleep(ctx, instant(at), d.done); err != nil {
+			return done, err
 		}
 		if now := w.cuts(); now != epoch {
 			epoch = now
@@ -107,12 +109,26 @@ func (d dialling) run(ctx context.Context) (l *listener, done sender.Dialled, er
 			continue
 		}
 		if h.Over() {
-			return l, done, nil
+			d.flow.begins(done.Window(initialWindow))
+			return done, nil
 		}
 		if d.step(h) {
-			l = m.listenerAt(d.call.remote)
+			d.heard()
 		}
 	}
+}
+
+// begins sets the initial window.
+func (f *flow) begins(window int) {
+	f.wire.mu.Lock()
+	defer f.wire.mu.Unlock()
+	f.window = window
+}
+
+// abandon is for a connection that came to nothing.
+func (f *flow) abandon() {
+	f.leave()
+	f.leave()
 }
 
 func (d dialling) step(h *sender.Handshake) (heard bool) {
@@ -130,8 +146,7 @@ func (w *wire) cuts() int {
 
 // join makes both ends of a connection and hands one to the listener, which
 // accepts it at the instant given.
-func (m *memory) join(l *listener, d dialling, accepted instant) (net.Conn, error) {
-	c := d.call
+func (m *memory) join(l *listener, d dialling, c call, accepted instant) (net.Conn, error) {
 	client, server := newPair(d.flow, d.from, newAddr("tcp", c.local), newAddr("tcp", c.remote))
 	client.gone = func() { m.remove(client); m.release(c) }
 	server.gone = func() { m.remove(server) }

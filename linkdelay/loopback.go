@@ -20,8 +20,14 @@ import (
 // same if it is above 1023 and free, else another: see [Addr.Real]. Connections
 // have real addresses, sockets for datagrams have names.
 //
-// Links are checked and kept, but sockets do not obey them yet: everything
-// travels as fast as the kernel takes it.
+// What a Host dials or sends goes over the link to the other host, both ways,
+// in real time: the link is at the dialler's end of a connection and at the
+// sender's of a datagram, so that both ends have a socket of the kernel and
+// agree on its address. Dialling takes a round trip here too; the listener's
+// side is accepted earlier than in memory, when the first packet of the
+// handshake arrives, but what it sends waits until the handshake is over. What
+// is outside of the Network reaches a listener without a link: put a [Relay]
+// before it. Unlike in memory, Write blocks when the peer does not read.
 func NewLoopback(tb testing.TB, link Link) *Network {
 	tb.Helper()
 	n, err := StartLoopback(link)
@@ -34,12 +40,15 @@ func StartLoopback(link Link) (*Network, error) {
 	if err != nil {
 		return nil, err
 	}
-	n.world = newLoopback()
+	n.world = newLoopback(n)
 	return n, nil
 }
 
 // loopback is the world of real sockets.
 type loopback struct {
+	network *Network
+	crew    *crew // carries the links
+
 	mu     sync.Mutex
 	closed bool
 	open   map[io.Closer]struct{}
@@ -47,11 +56,13 @@ type loopback struct {
 	names  map[netip.AddrPort]*Addr            // the sockets for datagrams, the other way round
 }
 
-func newLoopback() *loopback {
+func newLoopback(n *Network) *loopback {
 	return &loopback{
-		open:  make(map[io.Closer]struct{}),
-		ports: map[string]map[place]netip.AddrPort{"tcp": {}, "udp": {}},
-		names: make(map[netip.AddrPort]*Addr),
+		network: n,
+		crew:    newCrew(n.clock),
+		open:    make(map[io.Closer]struct{}),
+		ports:   map[string]map[place]netip.AddrPort{"tcp": {}, "udp": {}},
+		names:   make(map[netip.AddrPort]*Addr),
 	}
 }
 
@@ -66,7 +77,7 @@ func (l *loopback) close() error {
 		}
 		c.Close()
 	}
-	return nil
+	return l.crew.close("Network")
 }
 
 // keep remembers what the Network has to close; too late it closes it now.
@@ -190,15 +201,22 @@ func (l *loopback) dial(ctx context.Context, h *Host, to target) (net.Conn, erro
 		}
 		return connect(pc, to.place), nil
 	}
-	real, ok := l.realOf(to)
-	if !ok {
-		return nil, syscall.ECONNREFUSED
+	if to.host != h.name {
+		return l.dialOver(ctx, h, to)
 	}
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", real.String())
+	conn, err := l.dialReal(ctx, to)
 	if err != nil {
 		return nil, err
 	}
 	return l.track(conn)
+}
+
+func (l *loopback) dialReal(ctx context.Context, to target) (net.Conn, error) {
+	real, ok := l.realOf(to)
+	if !ok {
+		return nil, syscall.ECONNREFUSED
+	}
+	return new(net.Dialer).DialContext(ctx, "tcp", real.String())
 }
 
 // realOf is where a target is on 127.0.0.1. By a loopback address a host also

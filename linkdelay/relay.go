@@ -21,7 +21,7 @@ import (
 // TCP: each direction is carried on its own. FIN and a half-close travel like
 // data, a reset stays a reset, and what was accepted before a clean close is
 // never lost. A reader that stops holds back its writer: a connection keeps at
-// most 1 MiB that is due and unread each way, and 256 MiB with what is in
+// most 4 MiB that is due and unread each way, and 256 MiB with what is in
 // flight. The target is dialled for each connection when its first packet
 // would arrive; a target that refuses is a reset to the client. The kernel
 // completes a client's connect before a relay hears of it: connecting takes no
@@ -225,7 +225,7 @@ func newRelay(name, target string, link Link, options []RelayOption) (*Relay, er
 	if err := checkTarget(target); err != nil {
 		return nil, err
 	}
-	crew := newCrew()
+	crew := newCrew(newClock())
 	wire := &Wire{wire: newWire(crew.clock, "client", "target", link), from: "client", fail: func(err error) { panic(err) }}
 	return &Relay{Wire: wire, name: name, crew: crew, config: config}, nil
 }

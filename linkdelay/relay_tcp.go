@@ -4,9 +4,9 @@ import (
 	"net"
 )
 
-// streamBound is how much a relay keeps, each way of a connection, that is due
-// and not taken by the other side.
-const streamBound = 1 << 20
+// streamBound is how much a relay keeps, each way of a connection, that waits
+// to be sent or taken by the other side.
+const streamBound = 4 << 20
 
 // tcpRelay accepts connections and forwards each over the link.
 type tcpRelay struct {
@@ -45,42 +45,78 @@ func (t *tcpRelay) accept() {
 	}
 }
 
-// forward carries one connection. Its far end is joined to the target when the
-// first packet has arrived there.
+// forwarding is a connection that is being made.
+type forwarding struct {
+	relay          *Relay
+	flow           *flow
+	near, far      *conn
+	client, target net.Conn
+	tried          bool
+	failed         error
+}
+
+// forward carries one connection. Its first packet is on the link when the
+// relay hears of it; the target is dialled when it has arrived there.
 func (t *tcpRelay) forward(client net.Conn) {
 	r := t.relay
-	flow := r.wire.connect(clientLane, client.RemoteAddr().String(), t.target)
-	near, far := newPair(flow, clientLane, client.LocalAddr(), client.RemoteAddr())
-	up, down := r.wire.delay(clientLane, streams), r.wire.delay(1-clientLane, streams)
-	near.out.bound, near.in.bound = streamBound, streamBound
-	near.through, far.through = true, true
-
-	syn := r.crew.clock.now().add(up)
-	var established, accepted instant
-	if r.config.handshake {
-		established = syn.add(down)
-		accepted = established.add(up)
+	f := &forwarding{relay: r, client: client}
+	f.flow = r.wire.connect(clientLane, client.RemoteAddr().String(), t.target)
+	f.near, f.far = newPair(f.flow, clientLane, client.LocalAddr(), client.RemoteAddr())
+	f.near.out.limit(streamBound)
+	f.near.in.limit(streamBound)
+	f.near.through, f.far.through = true, true
+	if !r.config.handshake {
+		f.joinClient()
 	}
-	r.crew.join(client, near, established)
-	ok := r.crew.start("connecting to the target", func() {
-		if err := t.connect(far, syn, accepted); err != nil {
-			far.reset(r.crew.clock.now())
-		}
-	})
-	if !ok {
-		far.abort()
+	if !r.crew.start("connecting to the target", func() { f.connect(t.target) }) {
+		f.fail()
 	}
 }
 
-func (t *tcpRelay) connect(far *conn, syn, accepted instant) error {
-	crew := t.relay.crew
-	if err := crew.clock.sleep(crew.ctx, syn, nil); err != nil {
-		return err
+func (f *forwarding) connect(target string) {
+	crew := f.relay.crew
+	d := dialling{flow: f.flow, from: clientLane, done: crew.ctx.Done(), heard: func() { f.reach(target) }}
+	done, err := d.run(crew.ctx)
+	switch {
+	case err != nil:
+		f.fail()
+	case !f.relay.config.handshake: // joined already
+	case f.failed != nil:
+		f.fail()
+	default:
+		f.joinClient()
+		crew.join(f.target, f.far, instant(done.Accepted))
 	}
-	target, err := new(net.Dialer).DialContext(crew.ctx, "tcp", t.target)
-	if err != nil {
-		return err
+}
+
+// reach dials the target, once, when the first packet arrives there. What
+// refuses is a reset.
+func (f *forwarding) reach(target string) {
+	if f.tried {
+		return
 	}
-	crew.join(target, far, accepted)
-	return nil
+	f.tried = true
+	crew := f.relay.crew
+	f.target, f.failed = new(net.Dialer).DialContext(crew.ctx, "tcp", target)
+	switch {
+	case f.relay.config.handshake:
+	case f.failed != nil:
+		f.far.reset(crew.clock.now())
+	default:
+		crew.join(f.target, f.far, 0)
+	}
+}
+
+func (f *forwarding) joinClient() { f.relay.crew.join(f.client, f.near, 0) }
+
+// fail ends what there is of the connection by resets; splices that have begun
+// see that the link has ended, and end.
+func (f *forwarding) fail() {
+	f.far.abort()
+	f.far.Close()
+	if f.relay.config.handshake {
+		f.near.Close()
+		discard(f.client)
+		discard(f.target)
+	}
 }

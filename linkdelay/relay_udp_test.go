@@ -17,6 +17,7 @@ func socketReal(t testing.TB) *net.UDPConn {
 	pc, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	require.NoError(t, err)
 	t.Cleanup(func() { pc.Close() })
+	pc.SetReadBuffer(4 << 20) // a delay makes a burst of what was sent by and by
 	pc.SetReadDeadline(time.Now().Add(5 * time.Second))
 	return pc
 }
