@@ -1,11 +1,9 @@
 package origin_test
 
 import (
-	"bytes"
 	"context"
-	"crypto/tls"
+	"crypto/x509"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -15,30 +13,20 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"example.com/wiretest/alpn"
-	"example.com/wiretest/ca"
 	"example.com/wiretest/netlog"
+	"example.com/wiretest/netlog/chrome"
 	"example.com/wiretest/origin"
 )
-
-// The program itself: the one in PATH is a script that starts it, and that
-// would die alone.
-const chromium = "/usr/lib/chromium/chromium-headless-shell"
 
 // TestBrowserLoadsThePage shows that a browser fetches each subresource once,
 // the preloaded ones too, and that its report agrees with the ledger.
 func TestBrowserLoadsThePage(t *testing.T) {
-	tool(t, "chromium-headless-shell", "chromium-headless-shell")
+	browser(t)
 	for proto, conns := range map[string]int{alpn.H2: 1, alpn.HTTP11: 6} {
 		t.Run(proto, func(t *testing.T) {
 			leavesNothing(t)
-			cert := ca.New(t, nil).Issue("127.0.0.1")
-			s := origin.New(t, &origin.Config{
-				ALPN: alpn.Only(proto),
-				TLS:  &tls.Config{Certificates: []tls.Certificate{cert.Certificate}},
-			})
-			open(t, s.URL+"/", cert.SPKIHash())
-			report, err := s.Report(t.Context())
-			require.NoError(t, err)
+			s := origin.New(t, &origin.Config{ALPN: alpn.Only(proto)})
+			report := reported(t, s)
 
 			var told []string
 			for _, e := range report.Entries {
@@ -70,22 +58,29 @@ func pageRequests(s *origin.Server) (urls []string) {
 	return urls
 }
 
-// open opens url in a browser that trusts the key and runs as long as the test.
-func open(t *testing.T, url, spkiHash string) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cmd := exec.CommandContext(ctx, chromium,
-		"--no-sandbox", "--disable-gpu", "--no-proxy-server", "--user-data-dir="+t.TempDir(),
-		"--ignore-certificate-errors-spki-list="+spkiHash, "--remote-debugging-port=0", url)
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // killed, it would leave its children
-	cmd.WaitDelay = 5 * time.Second
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() {
-		cancel()
-		cmd.Wait() // it was interrupted
-		if t.Failed() {
-			t.Logf("the browser wrote:\n%s", stderr.String())
+// browser skips the test where there is none, as tool does.
+func browser(t *testing.T) {
+	t.Helper()
+	if _, err := chrome.Find(); err != nil {
+		if os.Getenv("WIRETEST_REQUIRE_TOOLS") != "" {
+			t.Fatal(err)
 		}
+		t.Skip(err)
+	}
+}
+
+// reported loads the page in a browser and returns the browser's own report.
+func reported(t *testing.T, s *origin.Server) (report *origin.Report) {
+	t.Helper()
+	leaf, err := s.CA().Leaf()
+	require.NoError(t, err)
+	_, err = chrome.Run(t.Context(), s.URL+"/", &chrome.Config{
+		Trust: []*x509.Certificate{leaf.Leaf},
+		Done: func(ctx context.Context) (err error) {
+			report, err = s.Report(ctx)
+			return err
+		},
 	})
+	require.NoError(t, err)
+	return report
 }
