@@ -2,6 +2,8 @@ package netlog_test
 
 import (
 	"bytes"
+	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"example.com/wiretest/netlog"
@@ -39,4 +41,38 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestAnyOrder: events missing, doubled and in any order, as several threads and
+// a log of limited size make them, are understood as far as they go.
+func TestAnyOrder(t *testing.T) {
+	for _, name := range realLogs() {
+		head, rest, _ := strings.Cut(plainText(t, name), "\n")
+		lines := strings.SplitAfter(rest, "\n")
+		random := rand.New(rand.NewPCG(3, 4)) // the same disorder every time
+		for _, keep := range []int{1, 2, 10} {
+			var some []string
+			for i, line := range lines {
+				if random.IntN(keep) == 0 {
+					some = append(some, line)
+				}
+				if j := len(some) - 1 - random.IntN(4); i%keep == 0 && j >= 0 {
+					some[j], some[len(some)-1] = some[len(some)-1], some[j]
+				}
+			}
+			log := mustRead(t, head+"\n"+strings.Join(some, ""), nil)
+			log.Findings()
+			_ = log.String()
+			for _, q := range log.Requests() {
+				if q.Wait < 0 || q.TimeToFirstByte() < 0 || q.Download() < 0 {
+					t.Errorf("%s: %+v", name, q)
+				}
+			}
+			for _, s := range log.Stalls() {
+				if s.Duration < 0 {
+					t.Errorf("%s: %+v", name, s)
+				}
+			}
+		}
+	}
 }
