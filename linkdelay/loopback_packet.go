@@ -5,6 +5,9 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"os"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -16,6 +19,12 @@ type realPacketConn struct {
 	world  *loopback
 	host   *Host
 	addr   *Addr
+	using  atomic.Int32
+
+	mu      sync.Mutex
+	routes  map[string]*realRoute // by address, over links
+	writeBy time.Time
+	closed  bool
 }
 
 func (l *loopback) listenPacket(ctx context.Context, h *Host, network string, port int) (net.PacketConn, error) {
@@ -29,7 +38,9 @@ func (l *loopback) listenPacket(ctx context.Context, h *Host, network string, po
 	if err != nil {
 		return nil, err
 	}
-	pc := &realPacketConn{c.(*net.UDPConn), l, h, addr}
+	pc := &realPacketConn{socket: c.(*net.UDPConn), world: l, host: h, addr: addr, routes: make(map[string]*realRoute)}
+	pc.using.Store(1)
+	raiseBuffers(pc.socket)
 	if err := l.keep(pc); err != nil {
 		return nil, err
 	}
@@ -41,24 +52,38 @@ func (l *loopback) listenPacket(ctx context.Context, h *Host, network string, po
 func (c *realPacketConn) ReadFrom(p []byte) (int, net.Addr, error) {
 	n, from, err := c.socket.ReadFromUDPAddrPort(p)
 	if err != nil {
-		return n, nil, err
+		return n, nil, c.readError(err)
 	}
 	return n, c.world.name(netip.AddrPortFrom(from.Addr().Unmap(), from.Port())), nil
 }
 
-// WriteTo takes names of the Network and real addresses.
+// readError is that of a socket that is closed, though it may still write what
+// is on its way.
+func (c *realPacketConn) readError(err error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return opError("read", "udp", c.addr, nil, net.ErrClosed)
+	}
+	return err
+}
+
+// WriteTo takes names of the Network and real addresses. What goes to another
+// host of the Network goes over the link, and never blocks.
 func (c *realPacketConn) WriteTo(p []byte, to net.Addr) (int, error) {
-	real, err := c.resolve(to)
+	real, err := c.send(p, to)
 	if err != nil {
 		return 0, opError("write", "udp", c.addr, to, err)
 	}
 	if !real.IsValid() {
-		return len(p), nil // nobody listens there: lost without a word
+		return len(p), nil
 	}
 	return c.socket.WriteToUDPAddrPort(p, real)
 }
 
-func (c *realPacketConn) resolve(to net.Addr) (netip.AddrPort, error) {
+// send returns the address of what goes without a link, if anybody listens
+// there.
+func (c *realPacketConn) send(p []byte, to net.Addr) (netip.AddrPort, error) {
 	switch to := to.(type) {
 	case nil:
 		return netip.AddrPort{}, syscall.EDESTADDRREQ
@@ -69,22 +94,75 @@ func (c *realPacketConn) resolve(to net.Addr) (netip.AddrPort, error) {
 	if err != nil {
 		return netip.AddrPort{}, err
 	}
-	real, _ := c.world.realOf(t)
-	return real, nil
+	if t.host == c.host.name {
+		real, _ := c.world.realOf(t)
+		return real, nil
+	}
+	return netip.AddrPort{}, c.sendOver(p, t)
 }
 
-// Close frees the port in the Network.
+func (c *realPacketConn) sendOver(p []byte, to target) error {
+	if len(p) > maxPayload {
+		return syscall.EMSGSIZE
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.closed:
+		return net.ErrClosed
+	case !c.writeBy.IsZero() && !time.Now().Before(c.writeBy):
+		return os.ErrDeadlineExceeded
+	}
+	c.routeTo(to).send(p)
+	return nil
+}
+
+// Close frees the port in the Network. What was sent still arrives.
 func (c *realPacketConn) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return opError("close", "udp", c.addr, nil, net.ErrClosed)
+	}
+	c.closed = true
 	if c.world.drop(c) {
 		c.world.release(c.addr) // first: the kernel may give the port to the next at once
 	}
-	return c.socket.Close()
+	c.socket.SetReadDeadline(time.Now()) // ends ReadFrom
+	for _, r := range c.routes {
+		r.leave()
+	}
+	c.unused()
+	return nil
 }
 
-func (c *realPacketConn) LocalAddr() net.Addr                { return c.addr }
-func (c *realPacketConn) SetDeadline(t time.Time) error      { return c.socket.SetDeadline(t) }
-func (c *realPacketConn) SetReadDeadline(t time.Time) error  { return c.socket.SetReadDeadline(t) }
-func (c *realPacketConn) SetWriteDeadline(t time.Time) error { return c.socket.SetWriteDeadline(t) }
+func (c *realPacketConn) LocalAddr() net.Addr { return c.addr }
+
+func (c *realPacketConn) SetDeadline(t time.Time) error {
+	if err := c.SetReadDeadline(t); err != nil {
+		return err
+	}
+	return c.SetWriteDeadline(t)
+}
+
+func (c *realPacketConn) SetReadDeadline(t time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return opError("set", "udp", c.addr, nil, net.ErrClosed)
+	}
+	return c.socket.SetReadDeadline(t)
+}
+
+func (c *realPacketConn) SetWriteDeadline(t time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return opError("set", "udp", c.addr, nil, net.ErrClosed)
+	}
+	c.writeBy = t
+	return c.socket.SetWriteDeadline(t)
+}
 
 // SetReadBuffer sets the size of the kernel's buffer.
 func (c *realPacketConn) SetReadBuffer(bytes int) error { return c.socket.SetReadBuffer(bytes) }

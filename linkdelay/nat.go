@@ -133,7 +133,7 @@ func (b *binding) read() {
 		switch {
 		case b.retired.Load():
 			if err == nil {
-				b.relay.dropped.unbound.Add(1)
+				b.lose(buf[:n])
 			}
 			return
 		case err == nil:
@@ -142,12 +142,19 @@ func (b *binding) read() {
 			b.watch()
 		case errors.Is(err, net.ErrClosed):
 			return
-		case isRefused(err):
-			b.relay.dropped.refused.Add(1)
+		case isRefused(err): // by ICMP; the next may be heard
 		case b.relay.relay.crew.pause() != nil:
 			return
 		}
 	}
+}
+
+// lose accounts for a datagram that came to a port that is the client's no more.
+func (b *binding) lose(p []byte) {
+	w := b.relay.relay.wire
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	b.flow.ways[1-clientLane].lose(w.clock.now(), p)
 }
 
 // watch ends the binding if the client has not sent for too long, else it makes
@@ -170,14 +177,14 @@ func (b *binding) expires() time.Time {
 }
 
 func (b *binding) deliverUp() {
-	b.deliver(b.up, func(p []byte) error {
+	b.deliver(b.up, b.flow.ways[clientLane], func(p []byte) error {
 		_, err := b.socket.Write(p)
 		return err
 	})
 }
 
 func (b *binding) deliverDown() {
-	b.deliver(b.down, func(p []byte) error {
+	b.deliver(b.down, b.flow.ways[1-clientLane], func(p []byte) error {
 		_, err := b.relay.socket.WriteToUDPAddrPort(p, b.client)
 		return err
 	})
@@ -185,7 +192,7 @@ func (b *binding) deliverDown() {
 
 // deliver writes what comes due. An error that stands for an earlier datagram,
 // which an ICMP message refused, costs another try.
-func (b *binding) deliver(box *mailbox, write func([]byte) error) {
+func (b *binding) deliver(box *mailbox, way *way, write func([]byte) error) {
 	buf := make([]byte, maxDatagram)
 	for {
 		n, _, err := box.receive(b, buf)
@@ -194,11 +201,10 @@ func (b *binding) deliver(box *mailbox, write func([]byte) error) {
 		}
 		err = write(buf[:n])
 		if isRefused(err) {
-			b.relay.dropped.refused.Add(1)
 			err = write(buf[:n])
 		}
 		if err != nil {
-			b.relay.dropped.unsent.Add(1)
+			box.unheard(way, n)
 		}
 	}
 }

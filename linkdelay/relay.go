@@ -28,9 +28,10 @@ import (
 // time, unless [Handshakes] makes the first data wait for it.
 //
 // UDP: each address of a client has a socket of its own towards the target, a
-// NAT binding. See [BindingTimeout] and Wire's Rebind. What an ICMP message
-// refuses is counted as dropped; the binding survives it. Whatever the target
-// sends to the port of a binding reaches the client; others cannot.
+// NAT binding; only the target reaches the client by it. See [BindingTimeout]
+// and [Wire.Rebind]. A binding survives that the target refuses datagrams by
+// ICMP. In [Stats], delivered is what the kernel took for the target or the
+// client.
 //
 // In real time the relay releases bytes some 0.1 ms late at the median on a
 // quiet machine with Linux, where it has a timer of its own; Go's timers, which
@@ -107,15 +108,6 @@ func (r *Relay) ownedBy(tb testing.TB, err error) *Relay {
 // both sides, and what was in flight is gone. Nothing of the Relay remains; its
 // error names what hangs. Closing again does nothing.
 func (r *Relay) Close() error { return r.crew.close(r.name) }
-
-// Rebind gives each client of a UDP relay another port towards the target, from
-// its next datagram on. What is on the link arrives; what comes to the old
-// ports is lost.
-func (r *Relay) Rebind() {
-	if r.udp != nil {
-		r.udp.rebind()
-	}
-}
 
 // DialContext connects to the Relay, whatever addr says; it has the signature
 // of net.Dialer. The network has to be one that the Relay carries.

@@ -5,7 +5,6 @@ import (
 	"net"
 	"net/netip"
 	"sync"
-	"sync/atomic"
 )
 
 // maxDatagram is one byte more than UDP can carry.
@@ -20,12 +19,6 @@ type udpRelay struct {
 
 	mu       sync.Mutex
 	bindings map[netip.AddrPort]*binding
-
-	dropped struct {
-		refused atomic.Uint64 // by ICMP
-		unsent  atomic.Uint64 // by the socket
-		unbound atomic.Uint64 // came to the port of a binding that has ended
-	}
 }
 
 func (r *Relay) bindUDP(target, listen string) error {
@@ -66,8 +59,7 @@ func (u *udpRelay) read() {
 			u.sendUp(client, buf[:n])
 		case errors.Is(err, net.ErrClosed):
 			return
-		case isRefused(err):
-			u.dropped.refused.Add(1) // a client that is gone, on Windows
+		case isRefused(err): // by a client that is gone, on Windows
 		case u.relay.crew.pause() != nil:
 			return
 		}
@@ -80,7 +72,7 @@ func (u *udpRelay) sendUp(client netip.AddrPort, p []byte) {
 	for {
 		b, err := u.bindingOf(client)
 		if err != nil {
-			u.dropped.unsent.Add(1) // no socket is left
+			u.lose(client, p)
 			return
 		}
 		b.sent.Store(int64(u.relay.crew.clock.now()))
@@ -88,6 +80,20 @@ func (u *udpRelay) sendUp(client netip.AddrPort, p []byte) {
 			return
 		}
 	}
+}
+
+// lose accounts for a datagram that has no binding, because no socket is left
+// for one.
+func (u *udpRelay) lose(client netip.AddrPort, p []byte) {
+	w := u.relay.wire
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	f := w.begin(datagrams, clientLane, client.String(), u.target.String())
+	way := f.ways[clientLane]
+	way.in.add(1, len(p))
+	way.drop(noReceiver, 1, len(p))
+	way.note(w.clock.now(), noReceiver, len(p), 0, 0)
+	w.end(f)
 }
 
 // sendDown puts a datagram of the target on the link.
