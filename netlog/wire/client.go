@@ -24,6 +24,8 @@ type ClientConfig struct {
 	// ExpectContinue is how long a request with Expect: 100-continue keeps its
 	// body back for want of an answer (RFC 9110, section 10.1.1); 0 is a second.
 	ExpectContinue time.Duration
+	// Prepare is called before anything is said on the connection.
+	Prepare func(*Control)
 }
 
 // ClientConn speaks HTTP as a client over one connection, behind a Tap. It adds
@@ -75,6 +77,9 @@ func NewClientConn(conn net.Conn, cfg ClientConfig) (*ClientConn, error) {
 		cfg.Scheme = schemeOf(c.tls)
 	}
 	c.pipe = newClientPipe(c, conn, cfg.Scheme)
+	if cfg.Prepare != nil {
+		cfg.Prepare(c.Control())
+	}
 	if err := c.start(cfg); err != nil {
 		c.pipe.Close()
 		return nil, fmt.Errorf("wire: client: %s to %s: %w", c.protocol, conn.RemoteAddr(), err)
@@ -122,6 +127,9 @@ func (c *ClientConn) Protocol() string { return c.protocol }
 
 // Record is the connection's record.
 func (c *ClientConn) Record() *netlog.ConnectionRecord { return c.rec }
+
+// Control bends the connection's protocol.
+func (c *ClientConn) Control() *Control { return c.pipe.tap.Control() }
 
 // Done is closed when the connection takes no more requests: it was closed, it
 // broke, or the server said GOAWAY or Connection: close. Requests in flight may

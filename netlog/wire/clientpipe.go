@@ -39,6 +39,7 @@ func newClientPipe(c *ClientConn, conn net.Conn, scheme string) *clientPipe {
 		Scheme:   scheme,
 		OnLimit:  func(n int) { p.stated.Store(int64(n) + 1) },
 	})
+	p.tap.shut = func() { p.Close() }
 	p.Conn = p.tap
 	return p
 }

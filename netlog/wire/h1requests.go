@@ -20,8 +20,8 @@ type h1Conn struct {
 
 // exchange is a request and what its answer needs to know of it.
 type exchange struct {
-	rec     *netlog.RequestRecord // nil for CONNECT
-	head    bool                  // HEAD: the answer has no body
+	Stream
+	head    bool // HEAD: the answer has no body
 	connect bool
 }
 
@@ -125,6 +125,8 @@ func (r *h1Requests) beginBody(m *h1Message) string {
 // ask queues a request for its answer.
 func (h *h1Conn) ask(m *h1Message, start, now time.Time, length int) *exchange {
 	x := &exchange{head: m.method == "HEAD", connect: m.method == "CONNECT"}
+	x.tap = h.tap
+	x.ordinal = h.tap.arrived()
 	h.waiting = append(h.waiting, x)
 	if x.connect {
 		return x
@@ -136,7 +138,7 @@ func (h *h1Conn) ask(m *h1Message, start, now time.Time, length int) *exchange {
 		Method: m.method, URL: h.url(m), Protocol: m.protocol,
 		Start: start, Sent: now, HeaderBytesUp: int64(length),
 	})
-	h.tap.last = x.rec
+	h.tap.last = &x.Stream
 	return x
 }
 

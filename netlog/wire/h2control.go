@@ -14,6 +14,8 @@ import (
 // keep.
 const maxTableSize = 16 << 20
 
+const maxSettingsListed = 16
+
 // takeControl collects the content of a control frame, and takes settings one
 // by one.
 func (f *h2Flow) takeControl(p []byte) {
@@ -36,6 +38,10 @@ func (f *h2Flow) takeControl(p []byte) {
 func (f *h2Flow) setting(id http2.SettingID, value uint32) {
 	if f.has(http2.FlagSettingsAck) {
 		return
+	}
+	f.stated.note(id, value)
+	if len(f.h2.list) < f.h2.listMax && len(f.settingsSeen) < maxSettingsListed {
+		f.settingsSeen = append(f.settingsSeen, fmt.Sprintf("%v=%d", id, value))
 	}
 	switch id {
 	case http2.SettingMaxConcurrentStreams:
@@ -65,6 +71,10 @@ func (f *h2Flow) tableSize(n uint32) {
 	f.block.table = n
 	f.block.decoder.SetAllowedMaxDynamicTableSize(n)
 	f.block.decoder.SetMaxDynamicTableSize(n)
+	if ip := f.h2.tap.ip.Load(); ip != nil && ip.out.decoder != nil && f.flow == f.h2.tap.outgoing() {
+		ip.out.decoder.SetAllowedMaxDynamicTableSize(n)
+		ip.out.decoder.SetMaxDynamicTableSize(n)
+	}
 }
 
 // goAway records a GOAWAY frame and ends the requests that it refuses (RFC

@@ -31,8 +31,13 @@ type h2Flow struct {
 	pad     int     // bytes of padding to come
 	control []byte  // content of a control frame so far
 	inFrame bool
+	seen    bool // a frame has ended
 
-	block block
+	settings, acks int // SETTINGS that passed
+	stated         stated
+	counts         frameCounts
+	settingsSeen   []string // of the frame, if it is listed
+	block          block
 }
 
 // h2Frame is a frame header.
@@ -117,7 +122,7 @@ func (f *h2Flow) begin() string {
 	}
 	f.pre, f.pad = f.prefixLen(), 0
 	f.content = f.frame.length - f.pre
-	f.control = f.control[:0]
+	f.control, f.settingsSeen = f.control[:0], nil
 	if f.content < 0 {
 		return fmt.Sprintf("%v of %d bytes is too short for its flags", f.frame.kind, f.frame.length)
 	}
@@ -171,7 +176,7 @@ func (f *h2Flow) takeContent(p []byte) {
 		f.h2.data(f, p)
 	case http2.FrameHeaders, http2.FrameContinuation, http2.FramePushPromise:
 		f.fragment(p)
-	case http2.FrameSettings, http2.FrameRSTStream, http2.FrameGoAway:
+	case http2.FrameSettings, http2.FrameRSTStream, http2.FrameGoAway, http2.FrameWindowUpdate, http2.FramePing:
 		f.takeControl(p)
 	}
 }
@@ -181,8 +186,15 @@ func (f *h2Flow) finish() {
 	if f.pre > 0 || f.content > 0 || f.pad > 0 {
 		return
 	}
-	f.inFrame = false
+	f.inFrame, f.seen = false, true
+	f.listed()
 	switch f.frame.kind {
+	case http2.FrameSettings:
+		if f.has(http2.FlagSettingsAck) {
+			f.acks++
+		} else {
+			f.settings++
+		}
 	case http2.FrameData:
 		if f.has(http2.FlagDataEndStream) {
 			f.h2.endStream(f, f.frame.stream)

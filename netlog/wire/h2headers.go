@@ -27,6 +27,11 @@ type block struct {
 	start   time.Time
 	length  int
 	head    head
+
+	trailers bool // not a head
+	shown    bool // to the interposer, from its beginning
+	keep     bool // the fields
+	fields   []hpack.HeaderField
 }
 
 // head is what a record needs of a header block.
@@ -36,12 +41,20 @@ type head struct {
 }
 
 func (b *block) init() {
-	b.table = 4096 // RFC 9113, section 6.5.2
+	b.table = defaultTable
+	b.renew()
+}
+
+// renew replaces the decoder by one with an empty table.
+func (b *block) renew() {
 	b.decoder = hpack.NewDecoder(b.table, b.field)
 	b.decoder.SetMaxStringLength(maxFieldLen)
 }
 
 func (b *block) field(f hpack.HeaderField) {
+	if b.keep {
+		b.fields = append(b.fields, f)
+	}
 	switch f.Name {
 	case ":method":
 		b.head.method = f.Value
@@ -66,6 +79,27 @@ func (f *h2Flow) blockBegins() {
 	b.promise = f.frame.kind == http2.FramePushPromise
 	b.ends = f.has(http2.FlagHeadersEndStream)
 	b.length, b.head = 0, head{}
+	b.trailers = f.h2.areTrailers(f)
+	b.shown = f.feeds() != nil
+	b.keep = b.trailers || b.shown
+	b.fields = nil
+}
+
+// areTrailers reports whether the block that begins is no head.
+func (h *h2Conn) areTrailers(f *h2Flow) bool {
+	if f.block.promise {
+		return false
+	}
+	s := h.streams[f.block.carrier]
+	return s != nil && (f.flow.up || s.headAnswered)
+}
+
+// feeds is the interposer that gets what f has decoded; nil if there is none.
+func (f *h2Flow) feeds() *interposer {
+	if t := f.h2.tap; f.flow == t.incoming() {
+		return t.ip.Load()
+	}
+	return nil
 }
 
 func (f *h2Flow) fragment(p []byte) {
@@ -94,6 +128,9 @@ func (f *h2Flow) blockEnds() {
 		}
 	}
 	f.flow.countHeader(b.length)
+	if b.shown {
+		f.feeds().in.know(b)
+	}
 	switch {
 	case b.promise: // decoded for the table's sake; no client here takes a push
 	case f.flow.up:

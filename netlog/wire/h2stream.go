@@ -15,17 +15,20 @@ type h2Conn struct {
 	tap        *Tap
 	up, down   h2Flow
 	streams    map[uint32]*h2Stream // those that are not closed
-	marks      map[uint32]*netlog.RequestRecord
+	marks      map[uint32]*Stream
 	lastID     uint32 // highest that the client has opened
 	lastServed uint32 // by GOAWAY
 	refusal    string // of streams above lastServed
 	goAways    int
+
+	list    FrameList
+	listMax int
 }
 
 // h2Stream is a stream from its request's head until both sides have ended it
 // (RFC 9113, section 5.1).
 type h2Stream struct {
-	rec          *netlog.RequestRecord
+	Stream
 	asked        bool // END_STREAM of the request
 	headAnswered bool // the final answer's head
 	answered     bool // END_STREAM of the answer
@@ -60,6 +63,9 @@ func (h *h2Conn) requestBlock(b *block, now time.Time) {
 	}
 	n := int64(b.length)
 	s.rec.Update(func(q *netlog.Request) { q.HeaderBytesUp += n })
+	if b.trailers {
+		s.needs().upTrailers = b.fields
+	}
 	if b.ends {
 		h.endStream(&h.up, b.carrier)
 	}
@@ -76,15 +82,17 @@ func (h *h2Conn) open(b *block, now time.Time) *h2Stream {
 	if b.lost {
 		q.Method, q.URL = netlog.Unknown, ""
 	}
-	s := &h2Stream{rec: h.record(q, q.Method == "CONNECT")}
+	s := &h2Stream{Stream: Stream{tap: h.tap, id: b.carrier, rec: h.record(q, q.Method == "CONNECT")}}
 	h.streams[b.carrier] = s
-	h.tap.last = s.rec
+	h.tap.last = &s.Stream
 	if h.marks != nil {
-		h.marks[b.carrier] = s.rec
+		h.marks[b.carrier] = &s.Stream
 	}
 	if b.carrier > h.lastServed {
 		s.rec.End(h.refusal)
+		return s
 	}
+	s.ordinal = h.tap.arrived()
 	return s
 }
 
@@ -122,6 +130,9 @@ func (h *h2Conn) answerBlock(b *block) {
 			q.Status, q.FirstByte = status, start
 		}
 	})
+	if b.trailers {
+		s.needs().downTrailers = b.fields
+	}
 	if b.ends {
 		h.endStream(&h.down, b.carrier)
 	}
@@ -172,6 +183,9 @@ func (h *h2Conn) reset(f *h2Flow, id uint32, code http2.ErrCode) {
 	from := "server"
 	if f.flow.up {
 		from = "client"
+	}
+	if f.flow == h.tap.incoming() {
+		s.wasReset(code)
 	}
 	s.rec.End(fmt.Sprintf("RST_STREAM %v sent by %s", code, from))
 	delete(h.streams, id)

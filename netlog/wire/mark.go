@@ -55,12 +55,14 @@ type marker struct {
 	placed  int    // bytes that stand in out
 	moved   bool   // what follows goes to spill
 	spill   []byte
-	spilled int   // bytes of spill that were given
-	failed  error // of the Read that gave the last bytes
+	spilled int // bytes of spill that were given
 }
 
 // flush gives what waits.
 func (m *marker) flush(p []byte) int {
+	if m == nil {
+		return 0
+	}
 	n := copy(p, m.spill[m.spilled:])
 	m.spilled += n
 	if m.spilled == len(m.spill) {
@@ -69,26 +71,26 @@ func (m *marker) flush(p []byte) int {
 	return n
 }
 
-func (m *marker) takeError() error {
-	err := m.failed
-	m.failed = nil
-	return err
-}
-
-// stop lets everything pass from here on, and what was held back too.
-func (m *marker) stop() {
-	if m.stopped {
-		return
+// stop lets everything pass from here on, and what was held back too. It
+// reports whether there was such a thing.
+func (m *marker) stop() bool {
+	if m == nil || m.stopped {
+		return false
 	}
 	m.stopped = true
+	held := m.have > 0
 	m.insert(m.header[:m.have])
 	m.have = 0
+	return held
 }
 
 // push marks the first framed of n bytes that were just read into p, lets the
 // others pass, and returns how many bytes of p are to be given to the reader
 // now. Nothing waits when it is called.
 func (m *marker) push(p []byte, n, framed int) int {
+	if m == nil {
+		return n
+	}
 	m.out, m.placed, m.moved = p, 0, false
 	for in := 0; in < framed; {
 		in += m.step(p[in:framed])

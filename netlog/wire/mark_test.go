@@ -200,6 +200,6 @@ func TestTapClaim(t *testing.T) {
 	}
 	require.Nil(t, r.tap.Stream(1))
 	rec := r.tap.claim(1)
-	require.Equal(t, "RST_STREAM CANCEL sent by client", rec.Request().Err)
+	require.Equal(t, "RST_STREAM CANCEL sent by client", rec.rec.Request().Err)
 	require.Nil(t, r.tap.claim(1))
 }

@@ -13,7 +13,7 @@ type contextKey int
 
 const (
 	connKey       contextKey = iota // *servedConn
-	requestKey                      // *netlog.RequestRecord
+	requestKey                      // *Stream
 	dialReasonKey                   // string
 )
 
@@ -36,7 +36,11 @@ func serveRequest(w http.ResponseWriter, r *http.Request) {
 	defer c.server.finish(c, call)
 	defer c.server.calm(call)
 	r = c.attach(r)
-	c.server.cfg.Handler.ServeHTTP(w, r)
+	s := StreamOf(r)
+	if s.refused() {
+		panic(http.ErrAbortHandler)
+	}
+	c.server.handlerFor(s, r).ServeHTTP(w, r)
 }
 
 // calm logs a panic of the handler, as net/http would, but while the call is
@@ -65,9 +69,9 @@ func (c *servedConn) attach(r *http.Request) *http.Request {
 		return r.WithContext(context.WithValue(r.Context(), requestKey, c.tap.claim(id)))
 	}
 	r.TLS = c.tls
-	rec := c.tap.unanswered()
+	s := c.tap.unanswered()
 	c.server.mu.Lock()
-	c.current = rec
+	c.current = s
 	c.server.mu.Unlock()
 	return r
 }
@@ -75,8 +79,17 @@ func (c *servedConn) attach(r *http.Request) *http.Request {
 // RequestOf is the record of the request that a handler serves; nil outside of
 // a Server's handlers. On HTTP/1.1 it is good until the handler returns.
 func RequestOf(r *http.Request) *netlog.RequestRecord {
-	if rec, ok := r.Context().Value(requestKey).(*netlog.RequestRecord); ok {
-		return rec
+	if s := StreamOf(r); s != nil {
+		return s.rec
+	}
+	return nil
+}
+
+// StreamOf bends the protocol of the request that a handler serves; nil where
+// RequestOf is, but not for CONNECT.
+func StreamOf(r *http.Request) *Stream {
+	if s, ok := r.Context().Value(requestKey).(*Stream); ok {
+		return s
 	}
 	c := connOf(r)
 	if c == nil {
@@ -85,6 +98,16 @@ func RequestOf(r *http.Request) *netlog.RequestRecord {
 	c.server.mu.Lock()
 	defer c.server.mu.Unlock()
 	return c.current
+}
+
+// ControlOf bends the protocol of the connection that a handler serves; nil
+// outside of a Server's handlers.
+func ControlOf(r *http.Request) *Control {
+	c := connOf(r)
+	if c == nil {
+		return nil
+	}
+	return c.tap.Control()
 }
 
 // ConnectionOf is the record of the connection that a handler serves; nil

@@ -71,7 +71,7 @@ type servedConn struct {
 	over     bool          // no handler may begin anymore
 	quiet    chan struct{} // closed when over and no handler runs
 	// Of HTTP/1.1, where one request is served at a time.
-	current *netlog.RequestRecord
+	current *Stream
 }
 
 func newServedConn(s *Server, conn net.Conn, rec *netlog.ConnectionRecord) *servedConn {
@@ -93,6 +93,11 @@ func newServedConn(s *Server, conn net.Conn, rec *netlog.ConnectionRecord) *serv
 		Mark:     c.protocol == protoH2,
 	})
 	c.Conn = c.tap
+	c.tap.shut = func() { c.Close() }
+	c.tap.ordinals = s.ordinals
+	if s.cfg.Prepare != nil {
+		s.cfg.Prepare(c.tap.Control())
+	}
 	return c
 }
 

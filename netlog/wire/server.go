@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 
 	"example.com/wiretest/netlog"
 )
@@ -18,6 +19,10 @@ type ServerConfig struct {
 	StreamWindow         int          // initial window for what a client uploads on one stream, in bytes; 0 is net/http's 1 MiB
 	ConnWindow           int          // the same for all streams of a connection; 0 is net/http's 1 MiB
 	ErrorLog             *log.Logger  // nil discards
+	// Faults are what goes wrong on purpose.
+	Faults []Fault
+	// Prepare is called for each connection before anything is said on it.
+	Prepare func(*Control)
 }
 
 // Server serves HTTP/1.1 and HTTP/2 on connections that it is given, each
@@ -28,6 +33,9 @@ type Server struct {
 	cancel context.CancelFunc
 	h1     *http.Server
 	h2     func() *http2Server // made at the first connection that speaks it
+
+	ordinals *atomic.Int64 // of requests; nil if there are no faults
+	faults   []*fault
 
 	mu      sync.Mutex // never held while blocking
 	conns   map[*servedConn]struct{}
@@ -53,6 +61,7 @@ func NewServer(cfg ServerConfig) *Server {
 		running: make(map[*running]struct{}),
 		idle:    make(chan struct{}),
 	}
+	s.setFaults(cfg.Faults)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.h1 = newHTTP1Server(s)
 	s.h2 = sync.OnceValue(func() *http2Server { return newHTTP2Server(s) })

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"sync/atomic"
 
 	"example.com/wiretest/netlog"
 )
@@ -65,15 +66,27 @@ type TapConfig struct {
 // request that was answered with 101 ends when the connection does.
 type Tap struct {
 	net.Conn
-	cfg  TapConfig
-	edit *marker // changes what is read; nil changes nothing; belongs to Read
+	cfg TapConfig
+
+	edit   *marker // marks what is read; nil marks nothing; belongs to Read
+	failed error   // of the last Read below; belongs to Read
+	alarm  alarm
+
+	writing pen
+	queued  atomic.Bool                // the interposer has something to write
+	ip      atomic.Pointer[interposer] // set with mu held; nil until it is needed
+	control Control
+	shut    func() // closes the connection
+
+	ordinals *atomic.Int64 // of a Server's requests; nil counts none
 
 	mu      sync.Mutex // never held while blocking
 	up      flow       // requests
 	down    flow       // answers
 	h1      h1Conn
 	h2      h2Conn
-	last    *netlog.RequestRecord
+	last    *Stream
+	later   []func() // to be called without mu
 	end     ending
 	limit   int  // what the server stated last,
 	limited bool // and OnLimit has not been told
@@ -88,14 +101,16 @@ func NewTap(conn net.Conn, cfg TapConfig) *Tap {
 	if cfg.Scheme == "" {
 		cfg.Scheme = "https"
 	}
-	t := &Tap{Conn: conn, cfg: cfg}
+	t := &Tap{Conn: conn, cfg: cfg, writing: newPen()}
+	t.control.tap = t
+	t.shut = func() { t.Close() }
 	t.up = flow{tap: t, up: true}
 	t.down = flow{tap: t}
 	t.h1.tap = t
 	t.h2.init(t)
 	if cfg.Mark && cfg.Side == ServerSide {
 		t.edit = new(marker)
-		t.h2.marks = make(map[uint32]*netlog.RequestRecord)
+		t.h2.marks = make(map[uint32]*Stream)
 	}
 	return t
 }
@@ -104,7 +119,10 @@ func NewTap(conn net.Conn, cfg TapConfig) *Tap {
 func (t *Tap) Last() *netlog.RequestRecord {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.last
+	if t.last == nil {
+		return nil
+	}
+	return t.last.rec
 }
 
 // Stream is the record of the request on an HTTP/2 stream that is not closed
@@ -118,26 +136,29 @@ func (t *Tap) Stream(id int64) *netlog.RequestRecord {
 	return nil
 }
 
-// unanswered is the record of the HTTP/1.1 request that is to be answered
-// next, or is being answered; nil if there is none, or if it is a CONNECT.
-func (t *Tap) unanswered() *netlog.RequestRecord {
+// unanswered is the HTTP/1.1 request that is to be answered next, or is being
+// answered; nil if there is none.
+func (t *Tap) unanswered() *Stream {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if x := t.h1.current(); x != nil {
-		return x.rec
+		return &x.Stream
 	}
 	return nil
 }
 
-// claim is the record of the request whose mark names the stream, also when
-// the stream was reset before its handler began. It answers once.
-func (t *Tap) claim(id int64) *netlog.RequestRecord {
+// claim is the request whose mark names the stream, also when the stream was
+// reset before its handler began. It answers once.
+func (t *Tap) claim(id int64) *Stream {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	rec := t.h2.marks[uint32(id)]
+	s := t.h2.marks[uint32(id)]
 	delete(t.h2.marks, uint32(id))
-	return rec
+	return s
 }
+
+// Control bends the connection's protocol.
+func (t *Tap) Control() *Control { return &t.control }
 
 // NetConn is the connection below, as in tls.Conn.
 func (t *Tap) NetConn() net.Conn { return t.Conn }
@@ -161,97 +182,6 @@ type tlsTap struct {
 	connectionStater
 }
 
-// Read reads from the connection below.
-func (t *Tap) Read(p []byte) (int, error) {
-	if t.edit != nil {
-		return t.readEdited(p)
-	}
-	n, err := t.Conn.Read(p)
-	t.didRead(p[:n], err)
-	return n, err
-}
-
-// readEdited reads until there is something to give: the marker may hold back
-// the beginning of a frame header.
-func (t *Tap) readEdited(p []byte) (int, error) {
-	if len(p) == 0 {
-		return t.Conn.Read(p)
-	}
-	for {
-		if n := t.edit.flush(p); n > 0 {
-			return n, nil
-		}
-		if t.edit.failed != nil {
-			return 0, t.edit.takeError()
-		}
-		n, err := t.Conn.Read(p)
-		n = t.edit.push(p, n, t.didRead(p[:n], err))
-		if err != nil && !isTimeout(err) {
-			t.edit.stop() // nothing follows that would complete what is held back
-		}
-		t.edit.failed = err
-		if n > 0 {
-			return n, nil
-		}
-	}
-}
-
-// didRead records bytes that were read, and returns how many of them stand
-// before what the parser could not follow.
-func (t *Tap) didRead(p []byte, err error) (followed int) {
-	t.mu.Lock()
-	in := t.incoming()
-	if len(p) > 0 {
-		in.count(len(p))
-		in.feed(p)
-	}
-	if err != nil {
-		t.readFailed(err)
-	}
-	followed = in.followed(len(p))
-	notify := t.takeLimit()
-	t.mu.Unlock()
-	notify()
-	return followed
-}
-
-// Write writes to the connection below.
-func (t *Tap) Write(p []byte) (int, error) {
-	t.willWrite(p)
-	n, err := t.Conn.Write(p)
-	t.didWrite(len(p), n, err)
-	return n, err
-}
-
-// willWrite lets the parser see p before the peer can answer it.
-func (t *Tap) willWrite(p []byte) {
-	t.mu.Lock()
-	out := t.outgoing()
-	seen := min(out.ahead, len(p))
-	out.ahead -= seen
-	out.feed(p[seen:])
-	out.count(len(p))
-	notify := t.takeLimit()
-	t.mu.Unlock()
-	notify()
-}
-
-// didWrite corrects what willWrite took for granted. The parser has seen all
-// of the bytes; those that were not written are expected again.
-func (t *Tap) didWrite(asked, n int, err error) {
-	if n == asked && err == nil {
-		return
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	out := t.outgoing()
-	out.count(n - asked)
-	out.ahead += asked - n
-	if err != nil {
-		t.writeFailed(err)
-	}
-}
-
 // CloseWrite shuts down the writing side of the connection below. Its error is
 // errors.ErrUnsupported where that has no such thing.
 func (t *Tap) CloseWrite() error {
@@ -271,8 +201,11 @@ func (t *Tap) Close() error {
 	t.mu.Lock()
 	t.ended("closed by " + t.cfg.Side.String())
 	t.closeRecord()
+	wait := t.stopInterposer()
 	t.mu.Unlock()
-	return t.Conn.Close()
+	err := t.Conn.Close()
+	wait()
+	return err
 }
 
 func (t *Tap) incoming() *flow {
@@ -289,17 +222,32 @@ func (t *Tap) outgoing() *flow {
 	return &t.up
 }
 
-// takeLimit returns what is to be called when t.mu is free.
-func (t *Tap) takeLimit() func() {
-	if !t.limited {
+// takeLater returns what is to be called when t.mu is free.
+func (t *Tap) takeLater() func() {
+	if t.limited {
+		t.limited = false
+		if n, onLimit := t.limit, t.cfg.OnLimit; onLimit != nil && t.cfg.Side == ClientSide {
+			t.later = append(t.later, func() { onLimit(n) })
+		}
+	}
+	if len(t.later) == 0 {
 		return func() {}
 	}
-	t.limited = false
-	n, onLimit := t.limit, t.cfg.OnLimit
-	if onLimit == nil || t.cfg.Side != ClientSide {
-		return func() {}
+	later := t.later
+	t.later = nil
+	return func() {
+		for _, f := range later {
+			f()
+		}
 	}
-	return func() { onLimit(n) }
+}
+
+// arrived counts a request that a server is to serve.
+func (t *Tap) arrived() int64 {
+	if t.ordinals == nil {
+		return 0
+	}
+	return t.ordinals.Add(1)
 }
 
 // spoke records the protocol that was seen on the wire.

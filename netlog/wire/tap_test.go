@@ -165,9 +165,9 @@ func TestTapUnanswered(t *testing.T) {
 	r := newRun(ServerSide, "http/1.1", false)
 	require.Nil(t, r.tap.unanswered())
 	r.send(t, true, []byte(aGet+"PUT /next HTTP/1.1\r\n\r\n"))
-	require.Equal(t, "GET", r.tap.unanswered().Request().Method)
+	require.Equal(t, "GET", r.tap.unanswered().rec.Request().Method)
 	r.send(t, false, []byte(anAnswer))
-	require.Equal(t, "PUT", r.tap.unanswered().Request().Method)
+	require.Equal(t, "PUT", r.tap.unanswered().rec.Request().Method)
 }
 
 func TestTapLimits(t *testing.T) {

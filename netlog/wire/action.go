@@ -1,0 +1,76 @@
+package wire
+
+import (
+	"net/http"
+
+	"golang.org/x/net/http2"
+)
+
+// GoAway refuses the request by GOAWAY NO_ERROR, whose last stream is the one
+// before it; the connection carries no more requests and closes when those that
+// came before have ended (RFC 9113, section 6.8). On HTTP/1.1, where nothing
+// like it can be said, the connection closes without an answer.
+func GoAway(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	GoAwayWith(http2.ErrCodeNo, "")(w, r, next)
+}
+
+// GoAwayWith is GoAway with a code and debug data.
+func GoAwayWith(code http2.ErrCode, debug string) Action {
+	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		if s := StreamOf(r); s != nil && s.id != 0 {
+			s.Control().GoAway(s.ID()-1, code, debug)
+		}
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// LastOne serves the request as the last one of its connection: by GOAWAY
+// NO_ERROR that names its stream, or by Connection: close on HTTP/1.1.
+func LastOne(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	LastOneWith(http2.ErrCodeNo, "")(w, r, next)
+}
+
+// LastOneWith is LastOne with a code and debug data.
+func LastOneWith(code http2.ErrCode, debug string) Action {
+	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		if s := StreamOf(r); s != nil && s.id != 0 {
+			s.Control().GoAway(s.ID(), code, debug)
+		} else {
+			w.Header().Set("Connection", "close")
+		}
+		next.ServeHTTP(w, r)
+	}
+}
+
+// Refuse resets the request's stream with REFUSED_STREAM, which says that it
+// was not processed and may be sent again (RFC 9113, section 8.7). On HTTP/1.1
+// the connection closes without an answer.
+func Refuse(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	ResetWith(http2.ErrCodeRefusedStream)(w, r, next)
+}
+
+// Reset resets the request's stream with INTERNAL_ERROR. On HTTP/1.1 the
+// connection is reset, where what is below it can be.
+func Reset(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	if s := StreamOf(r); s != nil && s.id == 0 {
+		s.Control().Abort()
+	}
+	ResetWith(http2.ErrCodeInternal)(w, r, next)
+}
+
+// ResetWith resets the request's stream with a code. On HTTP/1.1 the connection
+// closes without an answer.
+func ResetWith(code http2.ErrCode) Action {
+	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		if s := StreamOf(r); s != nil && s.id != 0 {
+			s.ResetAs(code)
+		}
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// Hang answers nothing until the client gives up or the Server closes.
+func Hang(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	<-r.Context().Done()
+	panic(http.ErrAbortHandler)
+}

@@ -1,0 +1,68 @@
+package wire
+
+import (
+	"net/http"
+	"sync/atomic"
+)
+
+// Fault is something that goes wrong on purpose with one request to a Server.
+type Fault struct {
+	// Request says which one: the nth that arrives, from 1, over all
+	// connections of the Server and in the order of their heads on each. A
+	// request that a client sends again counts again; one that was refused by
+	// an earlier GOAWAY does not count. With Match only those that it matches
+	// count, in the order in which their handlers begin. 0 is every one.
+	Request int
+	// Match, if not nil, says which requests are meant. It may be called from
+	// several goroutines at once.
+	Match func(*http.Request) bool
+	// Do is what happens instead of the handler.
+	Do Action
+}
+
+// Action does something to a request, perhaps by its StreamOf and ControlOf,
+// and may then call the handler, which is next. Several Faults for one request
+// are nested in their order.
+type Action func(w http.ResponseWriter, r *http.Request, next http.Handler)
+
+// fault is a Fault of a Server.
+type fault struct {
+	Fault
+	matched atomic.Int64
+}
+
+func (s *Server) setFaults(all []Fault) {
+	if len(all) == 0 {
+		return
+	}
+	s.ordinals = new(atomic.Int64)
+	for _, f := range all {
+		s.faults = append(s.faults, &fault{Fault: f})
+	}
+}
+
+// handlerFor is the handler with the faults that are meant for r.
+func (s *Server) handlerFor(x *Stream, r *http.Request) http.Handler {
+	h := s.cfg.Handler
+	for i := len(s.faults) - 1; i >= 0; i-- {
+		if f := s.faults[i]; f.means(x, r) {
+			next := h
+			h = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { f.Do(w, r, next) })
+		}
+	}
+	return h
+}
+
+func (f *fault) means(x *Stream, r *http.Request) bool {
+	n := int64(0)
+	if x != nil {
+		n = x.ordinal
+	}
+	if f.Match != nil {
+		if !f.Match(r) {
+			return false
+		}
+		n = f.matched.Add(1)
+	}
+	return f.Request == 0 || n == int64(f.Request)
+}

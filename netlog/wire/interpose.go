@@ -1,0 +1,225 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/net/http2"
+)
+
+// interposer changes frames on their way between net/http and the recording
+// parsers, which stay nearest the wire. A Tap has one from when something is
+// asked that needs it; until then the bytes pass as they are and nothing is
+// paid. Guarded by Tap.mu.
+type interposer struct {
+	tap     *Tap
+	in      inbound
+	out     outbound
+	touched map[uint32]*Stream // of which something was asked; kept, because net/http may speak of them late
+
+	last     uint32        // streams above were refused by GOAWAY
+	draining bool          // the connection closes when those up to last have ended
+	leaving  *time.Timer   // until it closes
+	settings []bool        // SETTINGS sent and not acknowledged yet: whether they are the interposer's
+	barriers []barrier     // waiting for net/http, in order
+	made     uint32        // barriers so far
+	holder   *time.Timer   // of HoldSettings
+	let      chan struct{} // closed when holder's function has returned
+}
+
+// interpose returns the interposer, which may be made now. It takes over where
+// the parsers stand: all bytes that they have seen have passed, or are passing,
+// as they are. It is called with mu held.
+func (t *Tap) interpose() (*interposer, error) {
+	if ip := t.ip.Load(); ip != nil {
+		return ip, t.bendable()
+	}
+	if err := t.bendable(); err != nil {
+		return nil, err
+	}
+	ip := &interposer{tap: t, touched: make(map[uint32]*Stream), last: maxStreamID}
+	ip.in.init(ip)
+	ip.out.init(ip)
+	for range t.h2.unacknowledged(t.outgoing()) {
+		ip.settings = append(ip.settings, false)
+	}
+	t.ip.Store(ip)
+	return ip, nil
+}
+
+func (t *Tap) bendable() error {
+	switch {
+	case t.end.recorded:
+		return errors.New("the connection is closed")
+	case !t.speaksH2():
+		return errHTTP1
+	case t.up.gaveUp || t.down.gaveUp:
+		return errors.New("what was spoken on the connection is not understood")
+	}
+	return nil
+}
+
+func (t *Tap) speaksH2() bool {
+	_, up := t.up.parser.(*h2Flow)
+	_, down := t.down.parser.(*h2Flow)
+	return t.cfg.Protocol == protoH2 && (up || t.up.parser == nil) && (down || t.down.parser == nil)
+}
+
+// parserOf is the HTTP/2 parser of a direction.
+func (h *h2Conn) parserOf(f *flow) *h2Flow {
+	if f.up {
+		return &h.up
+	}
+	return &h.down
+}
+
+// isOver reports whether the wire must see no more of a stream.
+func (ip *interposer) isOver(id uint32) bool {
+	s := ip.touched[id]
+	return s != nil && s.over || id > ip.last && ip.tap.cfg.Side == ServerSide
+}
+
+// abandon ends a stream for net/http, and keeps from the wire what that still
+// says of it.
+func (ip *interposer) abandon(s *Stream) {
+	ip.touched[s.id] = s
+	s.over = true
+	if !s.inside {
+		s.inside = true
+		ip.in.inject(appendReset(nil, s.id, resetInside))
+	}
+}
+
+// credit gives net/http back the window of DATA that was swallowed.
+func (ip *interposer) credit(stream uint32, n int) {
+	if n == 0 {
+		return
+	}
+	b := appendWindowUpdate(nil, 0, n)
+	if !ip.isOver(stream) {
+		b = appendWindowUpdate(b, stream, n)
+	}
+	ip.in.inject(b)
+}
+
+// goAway is Control.GoAway.
+func (ip *interposer) goAway(last int64, code http2.ErrCode, debug string) error {
+	switch {
+	case last < 0 || last > maxStreamID:
+		return fmt.Errorf("last stream %d: want 0 to %d", last, int64(maxStreamID))
+	case len(debug) > maxOwnFrame-8:
+		return fmt.Errorf("debug data of %d bytes: at most %d", len(debug), maxOwnFrame-8)
+	case last > int64(ip.last):
+		return fmt.Errorf("last stream %d: it was %d already, and must not go up", last, ip.last)
+	}
+	ip.out.inject(appendGoAway(nil, uint32(last), code, debug))
+	if ip.tap.cfg.Side == ServerSide && last < maxStreamID {
+		ip.refuseAbove(uint32(last))
+	}
+	return nil
+}
+
+func (ip *interposer) refuseAbove(last uint32) {
+	ip.last, ip.draining = last, true
+	for id, s := range ip.tap.h2.streams {
+		if id > last {
+			ip.abandon(&s.Stream)
+		}
+	}
+}
+
+// isDrained reports whether all streams up to the last have ended.
+func (ip *interposer) isDrained() bool {
+	if !ip.draining || len(ip.out.queue) > 0 || ip.out.holding {
+		return false
+	}
+	for id := range ip.tap.h2.streams {
+		if id <= ip.last {
+			return false
+		}
+	}
+	return true
+}
+
+// goAwayGrace is how long a client may take to close a connection that is to
+// carry no more: were it closed at once, what is on its way here would be
+// answered by a reset, which could destroy the last answer on its way there.
+const goAwayGrace = time.Second
+
+// settle has the connection closed when it is drained.
+func (ip *interposer) settle() {
+	if ip.leaving == nil && ip.isDrained() {
+		ip.leaving = time.AfterFunc(goAwayGrace, ip.leave)
+	}
+}
+
+// leave runs on the timer's goroutine, which ends with the close; whoever
+// closes a connection waits for the close that has begun.
+func (ip *interposer) leave() {
+	ip.tap.mu.Lock()
+	drained := ip.isDrained()
+	ip.leaving = nil
+	ip.tap.mu.Unlock()
+	if drained {
+		ip.tap.shut()
+	}
+}
+
+// closeWrite is Stream.CloseWrite. A server's handler may have flushed what its
+// net/http has not written yet, so the end goes behind a barrier; a client
+// writes at once.
+func (ip *interposer) closeWrite(s *Stream) {
+	if ip.tap.cfg.Side == ClientSide {
+		ip.out.end(s)
+		return
+	}
+	ip.behind(func() { ip.out.end(s) })
+}
+
+// barrier is a PING that net/http was sent. Its answer stands in what net/http
+// writes behind all that was flushed before, and goes no further.
+type barrier struct {
+	data   [8]byte
+	passed func() // called with Tap.mu held
+}
+
+func (ip *interposer) behind(passed func()) {
+	ip.made++
+	b := barrier{passed: passed}
+	copy(b.data[:], "tap!")
+	binary.BigEndian.PutUint32(b.data[4:], ip.made)
+	ip.barriers = append(ip.barriers, b)
+	ip.in.inject(appendFrame(nil, http2.FramePing, 0, 0, b.data[:]))
+}
+
+// answered reports whether a PING's answer was a barrier's.
+func (ip *interposer) answered(data []byte) bool {
+	if len(ip.barriers) == 0 || !bytes.Equal(data, ip.barriers[0].data[:]) {
+		return false
+	}
+	passed := ip.barriers[0].passed
+	ip.barriers = ip.barriers[1:]
+	passed()
+	return true
+}
+
+// stopInterposer ends what would act by itself when the connection closes. It
+// is called with mu held, and returns what waits for the rest without it.
+func (t *Tap) stopInterposer() (wait func()) {
+	ip := t.ip.Load()
+	if ip == nil {
+		return func() {}
+	}
+	ip.in.queue, ip.out.queue, ip.out.held = nil, nil, nil
+	ip.out.holding = false
+	if ip.leaving != nil {
+		ip.leaving.Stop()
+	}
+	if ip.holder == nil || ip.holder.Stop() {
+		return func() {}
+	}
+	return func() { <-ip.let }
+}

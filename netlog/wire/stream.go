@@ -1,0 +1,243 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/http/httpguts"
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+
+	"example.com/wiretest/netlog"
+)
+
+// Stream bends the protocol of one request and its answer. It comes from
+// StreamOf in a handler, and from Control.StreamOf in RoundTrip's started
+// callback.
+type Stream struct {
+	tap     *Tap
+	id      uint32                // 0 on HTTP/1.1
+	rec     *netlog.RequestRecord // nil for CONNECT on HTTP/1.1
+	ordinal int64                 // among a Server's requests that it did not refuse, from 1; 0 is none
+
+	// All below is guarded by tap.mu.
+
+	over       bool // the stream is closed, or about to be
+	inside     bool // net/http was told that it is reset
+	closed     bool // this side's END_STREAM was sent, and net/http does not know
+	ends       bool // END_STREAM is to be sent behind the head
+	noContinue bool // 100 is swallowed
+	rare       *rare
+}
+
+// rare is what most requests have not, and do not pay for.
+type rare struct {
+	resetAs  *http2.ErrCode // for net/http's next RST_STREAM
+	reset    *http2.ErrCode // by the peer
+	onReset  []func(http2.ErrCode)
+	trailers []hpack.HeaderField // to be sent behind the body
+
+	upTrailers, downTrailers []hpack.HeaderField // that passed
+}
+
+// has is for reading, needs for writing.
+func (s *Stream) has() rare {
+	if s.rare == nil {
+		return rare{}
+	}
+	return *s.rare
+}
+
+func (s *Stream) needs() *rare {
+	if s.rare == nil {
+		s.rare = new(rare)
+	}
+	return s.rare
+}
+
+var errStreamOver = errors.New("the stream is over")
+
+// ID is the HTTP/2 stream id; 0 on HTTP/1.1.
+func (s *Stream) ID() int64 { return int64(s.id) }
+
+// Record is the request's record; nil for CONNECT on HTTP/1.1.
+func (s *Stream) Record() *netlog.RequestRecord { return s.rec }
+
+// Control is the connection's.
+func (s *Stream) Control() *Control { return &s.tap.control }
+
+// bend is Control.bend for a stream of HTTP/2 that is not over.
+func (s *Stream) bend(op string, change func(*interposer) error) error {
+	return s.Control().bend(op, func(ip *interposer) error {
+		if s.over || s.tap.h2.streams[s.id] == nil {
+			return errStreamOver
+		}
+		ip.touched[s.id] = s
+		return change(ip)
+	})
+}
+
+// Reset sends RST_STREAM with a code of one's choice (RFC 9113, section 6.4).
+// To net/http it looks as if the peer had sent RST_STREAM CANCEL: a handler's
+// context ends, and a client's RoundTrip, or the answer's body, fails. What
+// net/http has not handed to the connection by then is not sent; to send a code
+// behind a part of a body, use ResetAs and end the handler by a panic with
+// http.ErrAbortHandler. It is an error if the stream is over.
+func (s *Stream) Reset(code http2.ErrCode) error {
+	return s.bend("Reset", func(ip *interposer) error {
+		ip.abandon(s)
+		ip.out.inject(appendReset(nil, s.id, code))
+		return nil
+	})
+}
+
+// ResetAs gives the next RST_STREAM that net/http sends on this stream another
+// code: that of a handler that panics with http.ErrAbortHandler, which always
+// is INTERNAL_ERROR, or that of a client whose request's context ends, which
+// always is CANCEL. It does not wait. It is an error if the stream is over.
+func (s *Stream) ResetAs(code http2.ErrCode) error {
+	return s.bend("ResetAs", func(*interposer) error { s.needs().resetAs = &code; return nil })
+}
+
+// OnReset has f called when the peer resets the stream, with the code that
+// net/http does not tell once the request's body, or what was asked, has ended.
+// f is called before net/http learns of it, without locks, and must not block;
+// at once if the stream was reset already.
+func (s *Stream) OnReset(f func(http2.ErrCode)) {
+	s.tap.mu.Lock()
+	code := s.has().reset
+	if code == nil {
+		s.needs().onReset = append(s.needs().onReset, f)
+	}
+	s.tap.mu.Unlock()
+	if code != nil {
+		f(*code)
+	}
+}
+
+// PeerReset is the code with which the peer has reset the stream.
+func (s *Stream) PeerReset() (code http2.ErrCode, ok bool) {
+	s.tap.mu.Lock()
+	defer s.tap.mu.Unlock()
+	if s.has().reset == nil {
+		return 0, false
+	}
+	return *s.rare.reset, true
+}
+
+// wasReset takes the peer's code, and is called with tap.mu held.
+func (s *Stream) wasReset(code http2.ErrCode) {
+	if s.has().reset != nil {
+		return
+	}
+	r := s.needs()
+	r.reset = &code
+	for _, f := range r.onReset {
+		s.tap.later = append(s.tap.later, func() { f(code) })
+	}
+	r.onReset = nil
+}
+
+// RequestTrailers are the trailer fields that came with the request, also those
+// that nobody declared, which net/http's server drops on HTTP/2. They are there
+// when the body has been read to its end. On HTTP/1.1 it is nil: there they all
+// are in http.Request.Trailer.
+func (s *Stream) RequestTrailers() http.Header {
+	s.tap.mu.Lock()
+	defer s.tap.mu.Unlock()
+	return headerOf(s.has().upTrailers)
+}
+
+// AnswerTrailers is the same of the answer.
+func (s *Stream) AnswerTrailers() http.Header {
+	s.tap.mu.Lock()
+	defer s.tap.mu.Unlock()
+	return headerOf(s.has().downTrailers)
+}
+
+func headerOf(fields []hpack.HeaderField) http.Header {
+	if len(fields) == 0 {
+		return nil
+	}
+	h := make(http.Header, len(fields))
+	for _, f := range fields {
+		h.Add(f.Name, f.Value)
+	}
+	return h
+}
+
+// SendTrailers puts trailer fields behind what net/http sends of this side's
+// body, whether they were declared or not, and behind its own trailers if it has
+// some. A client's request must have a body. It does not wait. It is an error
+// on HTTP/1.1, if this side's END_STREAM was sent, or if a field is none.
+func (s *Stream) SendTrailers(h http.Header) error {
+	fields, err := trailerFields(h)
+	return s.bend("SendTrailers", func(*interposer) error {
+		switch {
+		case err != nil:
+			return err
+		case s.sentEnd():
+			return errors.New("the end of the stream was sent")
+		}
+		s.needs().trailers = fields
+		return nil
+	})
+}
+
+// sentEnd reports whether this side has ended the stream.
+func (s *Stream) sentEnd() bool {
+	h2 := s.tap.h2.streams[s.id]
+	switch {
+	case s.closed, h2 == nil:
+		return true
+	case s.tap.cfg.Side == ClientSide:
+		return h2.asked
+	}
+	return h2.answered
+}
+
+// CloseWrite ends this side of the stream behind what was flushed, while
+// net/http keeps it open, as in a tunnel by CONNECT of which one end has no
+// more to say (RFC 9113, section 8.5). What net/http still sends is swallowed.
+// The peer's own end is that of the body. It does not wait.
+func (s *Stream) CloseWrite() error {
+	return s.bend("CloseWrite", func(ip *interposer) error {
+		if s.sentEnd() {
+			return errors.New("the end of the stream was sent")
+		}
+		ip.closeWrite(s)
+		return nil
+	})
+}
+
+// refused reports whether no handler is to be called.
+func (s *Stream) refused() bool {
+	if s == nil || s.id == 0 {
+		return false
+	}
+	s.tap.mu.Lock()
+	defer s.tap.mu.Unlock()
+	ip := s.tap.ip.Load()
+	return ip != nil && ip.isOver(s.id)
+}
+
+// trailerFields are h's fields, sorted by name.
+func trailerFields(h http.Header) (fields []hpack.HeaderField, err error) {
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		lower := strings.ToLower(name)
+		if !httpguts.ValidHeaderFieldName(name) {
+			return nil, fmt.Errorf("trailer %q is no field name", name)
+		}
+		for _, v := range h[name] {
+			if !httpguts.ValidHeaderFieldValue(v) {
+				return nil, fmt.Errorf("trailer %q: %q is no field value", name, v)
+			}
+			fields = append(fields, hpack.HeaderField{Name: lower, Value: v})
+		}
+	}
+	return fields, nil
+}
