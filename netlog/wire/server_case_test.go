@@ -134,10 +134,11 @@ func TestHijackedConnectionIsServedUntilItIsClosed(t *testing.T) {
 
 func TestCloseClosesHijackedConnections(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
-		read := make(chan error, 1)
+		read, hijacked := make(chan error, 1), make(chan struct{})
 		p := &pair{t: t, world: w, spoken: plainH1}
 		p.start(func(w http.ResponseWriter, r *http.Request) {
 			conn, _, _ := http.NewResponseController(w).Hijack()
+			close(hijacked)
 			go func() { // ends with the connection
 				_, err := conn.Read(make([]byte, 1))
 				read <- err
@@ -145,9 +146,7 @@ func TestCloseClosesHijackedConnections(t *testing.T) {
 		})
 		_, err := io.WriteString(p.rawConn(), "GET / HTTP/1.1\r\nHost: origin.test\r\n\r\n")
 		require.NoError(t, err)
-		for len(p.serverLog.Requests()) == 0 {
-			time.Sleep(time.Millisecond)
-		}
+		<-hijacked
 		require.NoError(t, p.server.Close(t.Context()))
 		require.ErrorIs(t, <-read, net.ErrClosed)
 	})
