@@ -5,7 +5,7 @@ import "net"
 // connected is a socket for datagrams that talks to one address.
 type connected struct {
 	net.PacketConn
-	remote *Addr
+	remote net.Addr
 }
 
 func connect(pc net.PacketConn, remote place) *connected {
@@ -18,7 +18,7 @@ func (c *connected) RemoteAddr() net.Addr { return c.remote }
 func (c *connected) Read(p []byte) (int, error) {
 	for {
 		n, from, err := c.ReadFrom(p)
-		if err != nil || from.String() == c.remote.text {
+		if err != nil || from.String() == c.remote.String() {
 			return n, err
 		}
 	}

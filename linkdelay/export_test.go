@@ -42,10 +42,15 @@ func OpenSockets(n *Network) int {
 }
 
 // Running is how many goroutines work for a Relay.
-func (r *Relay) Running() (n int) {
-	r.crew.mu.Lock()
-	defer r.crew.mu.Unlock()
-	for _, k := range r.crew.works {
+func (r *Relay) Running() int { return r.crew.running() }
+
+// Running is how many goroutines work for a Wrapper.
+func (w *Wrapper) Running() int { return w.crew.running() }
+
+func (c *crew) running() (n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, k := range c.works {
 		n += k
 	}
 	return n

@@ -3,7 +3,6 @@ package linkdelay
 import (
 	"context"
 	"net"
-	"syscall"
 
 	"example.com/wiretest/linkdelay/internal/sender"
 )
@@ -43,28 +42,20 @@ func (c *crew) dialOver(ctx context.Context, w *wire, from int, near, far string
 // is over on that side.
 func (c *crew) over(socket net.Conn, d dialling, done sender.Dialled) *linked {
 	near, far := newPair(d.flow, d.from, socket.LocalAddr(), socket.RemoteAddr())
-	near.out.limit(streamBound)
-	near.in.limit(streamBound)
+	c.limit(near)
 	c.join(socket, far, instant(done.Accepted))
 	return &linked{near, socket}
 }
 
-// linked is a connection of a socket, over a link.
-type linked struct {
-	*conn
-	socket net.Conn
-}
-
-// CloseWrite fails at once where the socket has no half of it to close.
-func (c *linked) CloseWrite() error {
-	if _, ok := c.socket.(interface{ CloseWrite() error }); !ok {
-		return c.failed("close", syscall.EOPNOTSUPP)
+// limit makes a connection hold back who writes to a peer that does not read. In
+// virtual time Write must not block: see Streams in memory.
+func (c *crew) limit(end *conn) {
+	if virtual(c.clock.epoch) {
+		return
 	}
-	return c.conn.CloseWrite()
+	end.out.limit(streamBound)
+	end.in.limit(streamBound)
 }
-
-// NetConn is the socket: to look at, not to read or to write.
-func (c *linked) NetConn() net.Conn { return c.socket }
 
 // discard resets a connection that nobody will have.
 func discard(socket net.Conn) {

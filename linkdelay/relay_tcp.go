@@ -62,8 +62,7 @@ func (t *tcpRelay) forward(client net.Conn) {
 	f := &forwarding{relay: r, client: client}
 	f.flow = r.wire.connect(clientLane, client.RemoteAddr().String(), t.target)
 	f.near, f.far = newPair(f.flow, clientLane, client.LocalAddr(), client.RemoteAddr())
-	f.near.out.limit(streamBound)
-	f.near.in.limit(streamBound)
+	r.crew.limit(f.near)
 	f.near.through, f.far.through = true, true
 	if !r.config.handshake {
 		f.joinClient()
