@@ -168,14 +168,13 @@ func (b *Browser) whileAlive(ctx context.Context) (context.Context, func()) {
 	return ctx, func() { stop(); cancel(nil) }
 }
 
-// why is the cause of err: where ctx has ended, errors follow from that.
+// why is the cause of err: where ctx has ended, errors follow from that. How the
+// browser ended is known a moment after that it did.
 func (b *Browser) why(ctx context.Context, err error) error {
-	select {
-	case <-b.conn.ended:
-		return orCause(ctx, err, time.Second) // the pipes end a moment before the process does
-	default:
-		return orCause(ctx, err, 0)
+	if errors.Is(err, errGone) {
+		return orCause(ctx, err, time.Second)
 	}
+	return orCause(ctx, err, 0)
 }
 
 // orCause is why ctx has ended, or ends before long, or else err. No error stays

@@ -82,24 +82,33 @@ func (b *Browser) finish() (*Result, error) {
 
 // quit asks the browser to end.
 func (b *Browser) quit() error {
-	select {
-	case <-b.process.ended:
-		return fmt.Errorf("the browser had ended before (%v)", b.process.cmd.ProcessState)
-	default:
-	}
+	alive := !b.hasEnded()
 	b.cancel(errors.New("the browser is closed"))
-	if _, err := b.conn.send("", "Browser.close", nil); err != nil {
-		return err
+	if alive {
+		_, err := b.conn.send("", "Browser.close", nil)
+		alive = err == nil
 	}
 	select {
 	case <-b.process.ended:
 	case <-time.After(b.closeBound):
 		return fmt.Errorf("the browser did not end within %v and was killed", b.closeBound)
 	}
+	if !alive {
+		return fmt.Errorf("the browser had ended before (%v)", b.process.cmd.ProcessState)
+	}
 	if b.process.err != nil {
 		return fmt.Errorf("the browser ended badly (%w)", b.process.err)
 	}
 	return nil
+}
+
+func (b *Browser) hasEnded() bool {
+	select {
+	case <-b.process.ended:
+		return true
+	default:
+		return false
+	}
 }
 
 func (b *Browser) read() (*Result, error) {

@@ -92,11 +92,15 @@ func (c *conn) call(ctx context.Context, session, method string, params, result 
 	case a := <-answered:
 		return a.into(method, result)
 	case <-c.ended:
-		return errors.New("the browser has ended")
+		return errGone
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 }
+
+// errGone is that the browser's end of the pipes is closed: the browser has
+// ended, or will in a moment.
+var errGone = errors.New("the browser has ended")
 
 // send writes under the lock: what is written is far smaller than a pipe, and
 // the browser reads at once.
@@ -110,8 +114,10 @@ func (c *conn) send(session, method string, params any) (<-chan answer, error) {
 	}
 	answered := make(chan answer, 1)
 	c.waiting[c.last] = answered
-	_, err = c.w.Write(append(text, 0))
-	return answered, err
+	if _, err := c.w.Write(append(text, 0)); err != nil {
+		return nil, errGone
+	}
+	return answered, nil
 }
 
 func (a answer) into(method string, result any) error {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -73,6 +74,22 @@ func TestOnePageAfterTheOther(t *testing.T) {
 	assert.NoError(t, b.Close())
 	err = b.Open(t.Context(), s.URL+"/one")
 	assert.EqualError(t, err, "chrome: open "+s.URL+"/one: the browser is closed")
+}
+
+func TestOpenWaitsForTheLoadEvent(t *testing.T) {
+	needed(t)
+	leavesNothing(t)
+	var served atomic.Bool
+	s := site(t, map[string]http.HandlerFunc{
+		"/": html(`<img src="/slow">`),
+		"/slow": func(http.ResponseWriter, *http.Request) {
+			<-time.After(300 * time.Millisecond)
+			served.Store(true)
+		},
+	})
+	b := chrome.New(t, &chrome.Config{Trust: trust(s)})
+	require.NoError(t, b.Open(t.Context(), s.URL))
+	assert.True(t, served.Load(), "the document is there, its image is not")
 }
 
 func TestDone(t *testing.T) {
