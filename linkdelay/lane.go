@@ -47,9 +47,7 @@ func (l *lane) track(k kind) *track {
 // set changes the path. The caller has played the lane until now.
 func (l *lane) set(p Path, seed uint64, now instant) {
 	if p.UDP != nil {
-		udp := *p.UDP // the caller may go on to change it
-		p.UDP = &udp
-		l.tracks[datagrams].set(udp, sender.NewKey(seed, burstsOrdinal, uint64(2+l.index)), now)
+		l.tracks[datagrams].set(*p.UDP, sender.NewKey(seed, burstsOrdinal, uint64(2+l.index)), now)
 	}
 	l.tracks[streams].set(p, sender.NewKey(seed, burstsOrdinal, uint64(l.index)), now)
 	l.requeue(now)
@@ -98,11 +96,7 @@ func (l *lane) requeue(now instant) {
 		}
 	}
 	for _, s := range waiting {
-		s.way.line().wait(s)
-	}
-	l.play(now)
-	for _, s := range waiting {
-		s.way.line().play(now)
+		s.way.line().wait(s, now)
 	}
 }
 
@@ -135,8 +129,9 @@ func (l *lane) play(now instant) {
 	t.line.play(now)
 }
 
-// horizon is until when packets arrive.
-func (l *lane) horizon(now instant) instant { return min(now, l.pausedAt) }
+// horizon is until when packets arrive. What arrived in the instant of a pause
+// was played before it.
+func (l *lane) horizon(now instant) instant { return min(now, l.pausedAt-1) }
 
 func (l *lane) paused() bool { return l.pausedAt != never }
 
