@@ -38,8 +38,7 @@ func TestDowngradeInABrowser(t *testing.T) {
 func (v *visit) checkNetLog(t *testing.T) {
 	t.Helper()
 	assert.Empty(t, v.browser.Damage(), v.name)
-	netlog.RequireConnections(t, v.browser, v.connections, v.protocol)
-	netlog.RequireConnections(t, v.browser, v.connections, v.protocol, netlog.Used())
+	netlog.RequireConnections(t, v.browser, v.connections, v.protocol, netlog.Used()) // Chromium may dial one ahead in vain
 	for _, c := range v.browser.Connections() {
 		assert.Equal(t, v.issuer, c.Issuer, v.name)
 	}

@@ -49,10 +49,10 @@ func (v *visit) checkLedger(t *testing.T) {
 	here, there := v.browser.Requests(), v.ledger.Requests(v.client()...)
 	assert.Equal(t, requestsTold(there, remote), requestsTold(here, local), "%s: requests of the ledger, and of the NetLog", v.name)
 	assert.Equal(t,
-		connectionsTold(v.ledger.Connections(v.client()...), there, remote),
-		connectionsTold(v.browser.Connections(), here, local),
+		connectionsTold(v.ledger.Connections(append(v.client(), netlog.Used())...), there, remote),
+		connectionsTold(v.browser.Connections(netlog.Used()), here, local),
 		"%s: connections of the ledger, and of the NetLog", v.name)
-	netlog.RequireConnections(t, v.site.Log(), 1, alpn.H2) // the proxy's own, whatever it speaks to the client
+	netlog.RequireConnections(t, v.site.Log(), 1, alpn.H2, netlog.Used()) // the proxy's own, whatever it speaks to the client
 }
 
 func local(c *netlog.Connection) string  { return portOf(c.Local) }
