@@ -32,8 +32,12 @@ func TestConnsConformInRealTime(t *testing.T) {
 		{"memory without delay", linkdelay.StartNetwork, linkdelay.Link{}},
 		{"memory with 200 µs", linkdelay.StartNetwork, linkdelay.RTT(400 * time.Microsecond)},
 		{"memory with 5 ms", linkdelay.StartNetwork, linkdelay.RTT(10 * time.Millisecond)},
-		{"loopback", linkdelay.StartLoopback, linkdelay.Link{}},
+		{"loopback without delay", linkdelay.StartLoopback, linkdelay.Link{}},
+		{"loopback with 2 ms", linkdelay.StartLoopback, linkdelay.RTT(4 * time.Millisecond)},
 	} {
-		t.Run(c.name, func(t *testing.T) { nettest.TestConn(t, pipes(c.start, c.link)) })
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel() // they mostly wait
+			nettest.TestConn(t, pipes(c.start, c.link))
+		})
 	}
 }

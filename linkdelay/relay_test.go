@@ -61,6 +61,7 @@ func TestRelayedConnsConform(t *testing.T) {
 		"no delay": {}, "200 µs": linkdelay.RTT(400 * us), "5 ms": linkdelay.RTT(10 * ms),
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // they mostly wait
 			nettest.TestConn(t, func() (net.Conn, net.Conn, func(), error) { return relayPipe(link) })
 		})
 	}

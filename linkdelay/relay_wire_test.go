@@ -16,8 +16,8 @@ import (
 	"example.com/wiretest/linkdelay"
 )
 
-// stage is a link with a connection on it, and the means to make another.
-type stage struct {
+// carried is a link with a connection on it, and the means to make another.
+type carried struct {
 	wire      *linkdelay.Wire
 	near, far net.Conn
 	connect   func() (near, far net.Conn)
@@ -25,10 +25,10 @@ type stage struct {
 
 // eachCarrier runs body with everything that carries a link: a Network in
 // memory and on loopback, a relay and a wrapper.
-func eachCarrier(t *testing.T, link linkdelay.Link, body func(t *testing.T, s *stage)) {
+func eachCarrier(t *testing.T, link linkdelay.Link, body func(t *testing.T, s *carried)) {
 	t.Helper()
 	run := func(t *testing.T, wire *linkdelay.Wire, connect func() (near, far net.Conn)) {
-		s := &stage{wire: wire, connect: connect}
+		s := &carried{wire: wire, connect: connect}
 		s.near, s.far = connect()
 		body(t, s)
 	}
@@ -51,8 +51,8 @@ func eachCarrier(t *testing.T, link linkdelay.Link, body func(t *testing.T, s *s
 	})
 }
 
-// requireSilence gives what must not come 100 ms to come all the same.
-func requireSilence(t *testing.T, c net.Conn) {
+// requireNothingComes gives what must not come 100 ms to come all the same.
+func requireNothingComes(t *testing.T, c net.Conn) {
 	t.Helper()
 	require.NoError(t, c.SetReadDeadline(time.Now().Add(100*ms)))
 	n, err := c.Read(make([]byte, 1))
@@ -61,7 +61,7 @@ func requireSilence(t *testing.T, c net.Conn) {
 	require.NoError(t, c.SetReadDeadline(time.Time{}))
 }
 
-func requireArrives(t *testing.T, from, to net.Conn, text string) {
+func requirePasses(t *testing.T, from, to net.Conn, text string) {
 	t.Helper()
 	_, err := from.Write([]byte(text))
 	require.NoError(t, err)
@@ -78,56 +78,56 @@ func requireRead(t *testing.T, c net.Conn, text string) {
 	require.NoError(t, c.SetReadDeadline(time.Time{}))
 }
 
-func TestCutSwallowsUntilHeal(t *testing.T) {
-	eachCarrier(t, linkdelay.RTT(4*ms), func(t *testing.T, s *stage) {
-		requireArrives(t, s.near, s.far, "before")
+func TestCutOnEveryCarrier(t *testing.T) {
+	eachCarrier(t, linkdelay.RTT(4*ms), func(t *testing.T, s *carried) {
+		requirePasses(t, s.near, s.far, "before")
 		s.wire.Cut()
 		s.near.Write([]byte("during"))
-		requireSilence(t, s.far)
+		requireNothingComes(t, s.far)
 		s.wire.Heal()
 		requireRead(t, s.far, "during")
-		requireArrives(t, s.far, s.near, "after")
+		requirePasses(t, s.far, s.near, "after")
 	})
 }
 
 // kubernetes#87615, traefik#8375: what exists dies in silence, what is new works.
-func TestForgetStrandsWhatIsOpen(t *testing.T) {
-	eachCarrier(t, linkdelay.RTT(4*ms), func(t *testing.T, s *stage) {
-		requireArrives(t, s.near, s.far, "before")
+func TestForgetOnEveryCarrier(t *testing.T) {
+	eachCarrier(t, linkdelay.RTT(4*ms), func(t *testing.T, s *carried) {
+		requirePasses(t, s.near, s.far, "before")
 		s.wire.Forget()
 		s.near.Write([]byte("into the hole"))
 		s.far.Write([]byte("into the hole"))
-		requireSilence(t, s.far)
-		requireSilence(t, s.near)
+		requireNothingComes(t, s.far)
+		requireNothingComes(t, s.near)
 		near, far := s.connect()
-		requireArrives(t, near, far, "new")
-		requireArrives(t, far, near, "as well")
+		requirePasses(t, near, far, "new")
+		requirePasses(t, far, near, "as well")
 		s.near.Close()
-		requireSilence(t, s.far)
+		requireNothingComes(t, s.far)
 	})
 }
 
-func TestAbortResetsBothSides(t *testing.T) {
-	eachCarrier(t, linkdelay.RTT(4*ms), func(t *testing.T, s *stage) {
-		requireArrives(t, s.near, s.far, "before")
+func TestAbortOnEveryCarrier(t *testing.T) {
+	eachCarrier(t, linkdelay.RTT(4*ms), func(t *testing.T, s *carried) {
+		requirePasses(t, s.near, s.far, "before")
 		s.wire.Abort()
 		for _, c := range []net.Conn{s.near, s.far} {
 			_, err := io.ReadAll(c)
 			require.ErrorIs(t, err, syscall.ECONNRESET)
 		}
 		near, far := s.connect()
-		requireArrives(t, near, far, "new")
+		requirePasses(t, near, far, "new")
 	})
 }
 
-func TestPauseStopsOneDirection(t *testing.T) {
+func TestPauseOnEveryCarrier(t *testing.T) {
 	for _, link := range []linkdelay.Link{{}, linkdelay.RTT(4 * ms)} {
-		eachCarrier(t, link, func(t *testing.T, s *stage) {
-			requireArrives(t, s.near, s.far, "before")
+		eachCarrier(t, link, func(t *testing.T, s *carried) {
+			requirePasses(t, s.near, s.far, "before")
 			s.wire.Pause(linkdelay.Up)
 			s.near.Write([]byte("held"))
-			requireArrives(t, s.far, s.near, "passes")
-			requireSilence(t, s.far)
+			requirePasses(t, s.far, s.near, "passes")
+			requireNothingComes(t, s.far)
 			s.wire.Resume(linkdelay.Up)
 			requireRead(t, s.far, "held")
 		})
@@ -136,7 +136,7 @@ func TestPauseStopsOneDirection(t *testing.T) {
 
 // toxiproxy#159, #210: changes hung. None does, and no byte is lost by one.
 func TestLinkChangesUnderTraffic(t *testing.T) {
-	eachCarrier(t, linkdelay.Link{}, func(t *testing.T, s *stage) {
+	eachCarrier(t, linkdelay.Link{}, func(t *testing.T, s *carried) {
 		const size = 1 << 20
 		var wg sync.WaitGroup
 		for _, way := range [][2]net.Conn{{s.near, s.far}, {s.far, s.near}} {
@@ -176,9 +176,9 @@ func TestLinkChangesUnderTraffic(t *testing.T) {
 }
 
 func TestStatsOfSocketsAddUp(t *testing.T) {
-	eachCarrier(t, linkdelay.RTT(4*ms), func(t *testing.T, s *stage) {
-		requireArrives(t, s.near, s.far, "hello")
-		requireArrives(t, s.far, s.near, "hello, too")
+	eachCarrier(t, linkdelay.RTT(4*ms), func(t *testing.T, s *carried) {
+		requirePasses(t, s.near, s.far, "hello")
+		requirePasses(t, s.far, s.near, "hello, too")
 		stats := s.wire.Stats()
 		require.Equal(t, 1, stats.Open("tcp"))
 		require.Equal(t, linkdelay.Count{Bytes: 5}, stats.Up.Streams.Delivered)

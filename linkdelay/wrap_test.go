@@ -60,6 +60,7 @@ func TestWrappedConnsConform(t *testing.T) {
 	for name, pair := range wrapped {
 		for delay, link := range map[string]linkdelay.Link{"no delay": {}, "2 ms": linkdelay.RTT(4 * ms)} {
 			t.Run(name+" with "+delay, func(t *testing.T) {
+				t.Parallel() // they mostly wait
 				nettest.TestConn(t, func() (net.Conn, net.Conn, func(), error) {
 					w, err := linkdelay.StartWrapper(link)
 					if err != nil {
