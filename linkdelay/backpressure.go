@@ -13,24 +13,30 @@ const maxFlight = 256 << 20
 // room is how many bytes a writer may put in now.
 func (s *stream) room(now instant) int {
 	switch {
-	case s.bound == 0 || s.readerGone || s.way.flow.stranded:
+	case !s.bounded() || s.way.flow.stranded || s.readerGone && s.brokenAt == never:
 		return math.MaxInt
-	case s.data.size >= maxFlight:
-		return 0
+	case s.readerGone:
+		return 0 // the refusal is on its way
 	case s.model != nil:
 		return max(0, s.model.Space(sender.Instant(now))-s.ripe)
+	case s.buffer > 0:
+		return max(0, s.buffer-s.data.size)
+	case s.data.size >= maxFlight:
+		return 0
 	}
 	return max(0, s.bound-s.ripe-s.unsent)
 }
+
+func (s *stream) bounded() bool { return s.bound > 0 || s.buffer > 0 }
 
 // nextRoom is when there may be room although nobody reads.
 func (s *stream) nextRoom(now instant) instant {
 	at := never
 	switch {
-	case s.data.size >= maxFlight:
+	case s.readerGone:
 	case s.model != nil:
 		at = instant(s.model.NextSpace())
-	case s.unsent > 0:
+	case s.unsent > 0 && s.buffer == 0:
 		at = s.way.line().next()
 	}
 	return max(at, now+1)
@@ -38,12 +44,14 @@ func (s *stream) nextRoom(now instant) instant {
 
 // relieve wakes the writers once half of the room is free, not for every byte.
 func (s *stream) relieve(read int) {
-	if s.bound == 0 || read == 0 {
+	if !s.bounded() || read == 0 {
 		return
 	}
-	after := s.ripe + s.unsent
-	half := after+read >= s.bound/2 && after < s.bound/2
-	if half || s.model != nil || s.data.size >= maxFlight/2 {
+	after, half := s.ripe+s.unsent, s.bound/2
+	if s.buffer > 0 {
+		after, half = s.data.size, s.buffer/2
+	}
+	if after+read >= half && after < half || s.model != nil || s.data.size >= maxFlight/2 {
 		s.writer.wake()
 	}
 }

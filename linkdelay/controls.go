@@ -76,12 +76,11 @@ func (w *Wire) Cut() {
 				l.tracks[k].line.clear(now)
 			}
 		}
-		for _, f := range w.wire.open {
-			for _, way := range f.ways {
-				way.own.clear(now)
-			}
-		}
-		w.wire.eachSocketWay(func(way *way) { way.swallow(byCut, now) })
+		w.wire.eachStream(func(s *stream) { s.way.own.clear(now) })
+		w.wire.eachSocketWay(func(way *way) {
+			way.own.clear(now)
+			way.swallow(byCut, now)
+		})
 		w.wire.eachStream(func(s *stream) { s.swallow(now) })
 	})
 }
@@ -195,7 +194,7 @@ func (w *Wire) Record(log *netlog.Log) { w.wire.journal.recordIn(log) }
 func (w *Wire) Link() Link {
 	w.wire.mu.Lock()
 	defer w.wire.mu.Unlock()
-	return w.wire.link
+	return w.wire.link.clone()
 }
 
 // String is the seed and the last events, for the message of a test that fails.

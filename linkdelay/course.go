@@ -87,6 +87,24 @@ func (s *stream) next(now instant) instant {
 	return max(at, now+1)
 }
 
+// nextEvent is when something changes that Stats shows, also if it was not read.
+func (s *stream) nextEvent(now instant) instant {
+	at := never
+	if s.endAt > now {
+		at = s.endAt
+	}
+	switch {
+	case s.model != nil:
+		at = min(at, instant(s.model.Next()))
+	case s.unsent > 0:
+		at = min(at, s.way.line().next())
+	}
+	if s.spans.len() > 0 && !s.way.lane.paused() {
+		at = min(at, s.spans.front().at)
+	}
+	return at
+}
+
 // carry makes bytes a span, which leaves at an instant.
 func (s *stream) carry(size int, left instant) {
 	w := s.way
@@ -123,10 +141,11 @@ func (s *stream) queue(p []byte, now instant) {
 	s.widths.Add(p)
 	s.unsent += len(p)
 	l := s.way.line()
-	if !s.waiting {
-		l.wait(s)
+	if s.waiting {
+		l.play(now)
+	} else {
+		l.wait(s, now)
 	}
-	l.play(now)
 	if idle {
 		s.alarm.wake()
 	}
@@ -155,9 +174,9 @@ const modelBuffer = 4 << 20
 
 func (s *stream) modelConfig() sender.Config {
 	path := s.way.path()
-	buffer := max(s.bound, modelBuffer)
-	if path.Buffer > 0 {
-		buffer = path.Buffer
+	buffer := s.buffer
+	if buffer == 0 {
+		buffer = max(s.bound, modelBuffer)
 	}
 	return sender.Config{
 		Path:          segments{s.way},
@@ -297,6 +316,7 @@ func (s *stream) freeze(now instant) {
 // ledger is what became of the stream's bytes.
 func (s *stream) ledger(now instant) Ledger {
 	s.play(now)
+	s.way.departAll(now)
 	l := s.way.ledger()
 	rest := s.outstanding(now)
 	l.Delivered.Bytes = s.ripened

@@ -11,6 +11,7 @@ import (
 // mutex is held.
 func (w *way) post(now instant, from net.Addr, p []byte) {
 	w.lane.play(now)
+	w.line().depart(now)
 	w.in.add(1, len(p))
 	d, index := w.next(len(p))
 	why := w.refuses(now, d, index, p)
@@ -21,7 +22,7 @@ func (w *way) post(now instant, from net.Addr, p []byte) {
 		w.drop(why, 1, len(p))
 		w.note(now, why, len(p), index, 0)
 	} else {
-		w.carry(now, d, from, p)
+		w.carry(now, d, index, from, p)
 	}
 	w.lane.wire.passed(1, len(p))
 }
@@ -60,10 +61,9 @@ func (w *way) refuses(now instant, d dice, index int, p []byte) cause {
 }
 
 // carry puts a datagram on its way.
-func (w *way) carry(now instant, d dice, from net.Addr, p []byte) {
+func (w *way) carry(now instant, d dice, index int, from net.Addr, p []byte) {
 	path := w.path()
 	l := w.line()
-	l.depart(now)
 	left := l.enter(now, len(p), leaving{size: len(p), way: w, packets: 1})
 	at := left.add(d.delay(path))
 	if d.falls(forReorder, path.Reorder) {
@@ -78,10 +78,10 @@ func (w *way) carry(now instant, d dice, from net.Addr, p []byte) {
 		w.corrupted++
 		bit = int(d.draw(forWhere) * float64(8*len(p)))
 	}
-	w.box.post(at, w, from, p, w.lane.pausedAt != never, bit)
+	w.box.post(at, w, from, p, index, w.lane.pausedAt != never, bit)
 	if d.falls(forDuplicate, path.Duplicate) {
 		w.duplicated.add(1, len(p))
-		w.box.post(at, w, from, p, w.lane.pausedAt != never, bit)
+		w.box.post(at, w, from, p, index, w.lane.pausedAt != never, bit)
 	}
 }
 
@@ -92,7 +92,7 @@ func (w *way) swallow(why cause, now instant) {
 	}
 	w.box.withdraw(w, now, func(d *datagram) {
 		w.drop(why, 1, len(d.data))
-		w.note(now, why, len(d.data), 0, 0)
+		w.note(now, why, len(d.data), d.rank, 0)
 	})
 }
 

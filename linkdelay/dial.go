@@ -132,8 +132,10 @@ func (f *flow) abandon() {
 }
 
 func (d dialling) step(h *sender.Handshake) (heard bool) {
-	d.flow.wire.mu.Lock()
-	defer d.flow.wire.mu.Unlock()
+	w := d.flow.wire
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.play(w.clock.now())
 	return h.Step()
 }
 

@@ -78,10 +78,12 @@ func (l *line) transmit(t instant, width int) instant {
 // as a FIN or a SYN: behind all that is queued.
 func (l *line) passes(t instant) instant { return max(t, l.busy) }
 
-// wait queues a stream that has something to send; it has not before.
-func (l *line) wait(s *stream) {
+// wait queues a stream that has something to send, from now on; it had not.
+func (l *line) wait(s *stream, now instant) {
+	l.play(now)
 	s.waiting = true
 	l.waiting.push(s)
+	l.admit()
 }
 
 // next is when there may be room for the stream that waits longest.

@@ -37,11 +37,11 @@ type Path struct {
 	// PerConnection gives each connection, and each two sockets that exchange
 	// datagrams, a Rate and a Queue of its own; else all on the link share one.
 	PerConnection bool
-	// Buffer is how many bytes of a connection may be written and not read by
-	// the peer before Write blocks; of those on their way only what waits for
-	// the Rate or to be acknowledged counts. Zero is no bound in memory, where
-	// a blocked Write may stop virtual time (see Streams in memory), and
-	// 4 MiB on relays.
+	// Buffer is how many bytes of a connection that begins on this Path may be
+	// written and not read by the peer before Write blocks, as the buffers of
+	// two kernels have it. Zero is no bound in memory, where a blocked Write
+	// may stop virtual time (see Streams in memory); relays have one of their
+	// own.
 	Buffer int
 
 	// Loss is the probability that a packet is lost, from 0 to 1.
@@ -133,6 +133,17 @@ type Link struct {
 	// Seed makes what is random on the link the same in every run; zero is a
 	// seed like any other. A Path that only delays draws nothing from it.
 	Seed uint64
+}
+
+// clone shares nothing that its owner may go on to change.
+func (l Link) clone() Link {
+	for _, p := range []*Path{&l.Up, &l.Down} {
+		if p.UDP != nil {
+			udp := *p.UDP
+			p.UDP = &udp
+		}
+	}
+	return l
 }
 
 // RTT is a Link whose round trip takes d, half of it each way. An odd

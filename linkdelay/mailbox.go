@@ -35,6 +35,7 @@ type datagram struct {
 	from net.Addr
 	data []byte
 	due  instant
+	rank int // among those of the way, from 1
 }
 
 // drops counts datagrams by the cause of their loss.
@@ -86,11 +87,11 @@ func (b *mailbox) drain() {
 
 // post sends a copy of p, which arrives at an instant, or when it is released
 // if it is held. A bit that is not negative is turned over.
-func (b *mailbox) post(at instant, w *way, from net.Addr, p []byte, held bool, bit int) {
+func (b *mailbox) post(at instant, w *way, from net.Addr, p []byte, rank int, held bool, bit int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.advance(b.clock.now())
-	d := datagram{way: w, from: from, data: b.copy(p), due: at}
+	d := datagram{way: w, from: from, data: b.copy(p), due: at, rank: rank}
 	if bit >= 0 {
 		d.data[bit/8] ^= 1 << (bit % 8)
 	}
@@ -134,7 +135,7 @@ func (b *mailbox) arrive(d datagram) {
 func (b *mailbox) lose(d datagram, why cause, count *Count) {
 	count.add(1, len(d.data))
 	d.way.met.largestDropped = max(d.way.met.largestDropped, len(d.data))
-	d.way.note(d.due, why, len(d.data), 0, 0)
+	d.way.note(d.due, why, len(d.data), d.rank, 0)
 	b.recycle(d.data)
 }
 

@@ -70,7 +70,7 @@ func newNetwork(link Link) (*Network, error) {
 	if err := link.validate(); err != nil {
 		return nil, err
 	}
-	return &Network{link: link, clock: newClock(), hosts: make(map[string]*Host), wires: make(map[pair]*wire)}, nil
+	return &Network{link: link.clone(), clock: newClock(), hosts: make(map[string]*Host), wires: make(map[pair]*wire)}, nil
 }
 
 func (n *Network) ownedBy(tb testing.TB, err error) *Network {

@@ -114,8 +114,9 @@ func (r *route) send(c *packetConn, now instant, p []byte, to net.Addr) {
 		if err != nil {
 			return // it was found before
 		}
-		r.flow.part()
+		old := r.flow
 		r.find(c, t.place)
+		old.part()
 	}
 	if r.lost {
 		r.way.lose(now, p)

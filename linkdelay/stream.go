@@ -22,6 +22,7 @@ type stream struct {
 	alarm  alarm       // the readers'
 	writer alarm       // the writers', who wait for room or for the end
 	bound  int         // of bytes that wait to be sent or read; 0 is none
+	buffer int         // of bytes that were written and not read; 0 is no bound
 
 	// The bytes in order: those that have come due, those on their way, and
 	// those that wait for the line; or else the model knows.
@@ -65,7 +66,7 @@ type span struct {
 func newStream(w *way) *stream {
 	wire := w.lane.wire
 	s := &stream{
-		clock: wire.clock, way: w, mu: &wire.mu, bound: w.path().Buffer,
+		clock: wire.clock, way: w, mu: &wire.mu, buffer: w.path().Buffer,
 		endAt: never, brokenAt: never, readBy: never, writeBy: never,
 	}
 	s.alarm, s.writer = newAlarm(s.clock, s.mu), newAlarm(s.clock, s.mu)

@@ -96,12 +96,7 @@ func (w *Wire) await(ctx context.Context, change <-chan struct{}, next instant) 
 // next is when something may arrive or leave.
 func (w *wire) next(now instant) instant {
 	at := never
-	w.eachStream(func(s *stream) {
-		at = min(at, s.next(now))
-		if s.model != nil {
-			at = min(at, instant(s.model.Next()))
-		}
-	})
+	w.eachStream(func(s *stream) { at = min(at, s.nextEvent(now)) })
 	w.eachSocketWay(func(way *way) { at = min(at, way.box.next(way)) })
 	for i := range w.lanes {
 		for k := range w.lanes[i].tracks {

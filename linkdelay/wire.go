@@ -68,6 +68,7 @@ func (w *wire) from(host string) int {
 
 // set changes the link; Up leads away from the host that is named.
 func (w *wire) set(from string, link Link) {
+	link = link.clone()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.play(w.clock.now())
@@ -110,6 +111,7 @@ func (w *wire) wake() {
 func (w *wire) play(now instant) {
 	for i := range w.lanes {
 		w.lanes[i].play(now)
+		w.lanes[i].tracks[datagrams].line.depart(now)
 	}
 	w.eachStream(func(s *stream) { s.play(now) })
 }
@@ -216,7 +218,7 @@ func (f *flow) ledger(lane int, now instant) Ledger {
 
 func (w *way) datagramLedger(now instant) Ledger {
 	l := w.ledger()
-	w.line().depart(now)
+	w.departAll(now)
 	l.Queued = w.queued
 	if w.box == nil {
 		return l
@@ -232,6 +234,14 @@ func (w *way) datagramLedger(now instant) Ledger {
 	l.InFlight = w.met.coming
 	l.InFlight.take(int(w.queued.Datagrams), int(w.queued.Bytes))
 	return l
+}
+
+// departAll also looks at lines that carry nothing any more.
+func (w *way) departAll(now instant) {
+	w.own.depart(now)
+	for k := range w.lane.tracks {
+		w.lane.tracks[k].line.depart(now)
+	}
 }
 
 func (f *flow) strand(now instant) {
