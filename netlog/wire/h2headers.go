@@ -36,8 +36,8 @@ type block struct {
 
 // head is what a record needs of a header block.
 type head struct {
-	method, scheme, authority, path, protocol, host string
-	status                                          int
+	method, scheme, authority, path, protocol, host, expect string
+	status                                                  int
 }
 
 func (b *block) init() {
@@ -70,6 +70,8 @@ func (b *block) field(f hpack.HeaderField) {
 		b.head.status, _ = strconv.Atoi(f.Value)
 	case "host":
 		b.head.host = f.Value
+	case "expect":
+		b.head.expect = f.Value
 	}
 }
 

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"golang.org/x/net/http2"
@@ -32,6 +33,7 @@ type h2Stream struct {
 	asked        bool // END_STREAM of the request
 	headAnswered bool // the final answer's head
 	answered     bool // END_STREAM of the answer
+	expects      bool // 100 (Continue)
 }
 
 func (h *h2Conn) init(t *Tap) {
@@ -83,6 +85,7 @@ func (h *h2Conn) open(b *block, now time.Time) *h2Stream {
 		q.Method, q.URL = netlog.Unknown, ""
 	}
 	s := &h2Stream{Stream: Stream{tap: h.tap, id: b.carrier, rec: h.record(q, q.Method == "CONNECT")}}
+	s.expects = strings.EqualFold(b.head.expect, "100-continue")
 	h.streams[b.carrier] = s
 	h.tap.last = &s.Stream
 	if h.marks != nil {
@@ -167,6 +170,7 @@ func (h *h2Conn) endStream(f *h2Flow, id uint32) {
 		}
 	default:
 		s.answered = true
+		s.wasAnswered()
 		s.rec.End("")
 		if s.asked {
 			delete(h.streams, id)

@@ -1,0 +1,7 @@
+package wire
+
+import "net"
+
+// NetConn is the connection that NewClientConn was given, as in tls.Conn. Who
+// closes what is below TLS ends the connection without a word.
+func (c *ClientConn) NetConn() net.Conn { return c.pipe.raw }

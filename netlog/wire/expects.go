@@ -1,0 +1,11 @@
+package wire
+
+// ExpectsContinue reports whether the request came with Expect: 100-continue,
+// which net/http's server takes out of the header on HTTP/2. On HTTP/1.1 it is
+// false, because there the header has it, and when the stream is over.
+func (s *Stream) ExpectsContinue() bool {
+	s.tap.mu.Lock()
+	defer s.tap.mu.Unlock()
+	h2 := s.tap.h2.streams[s.id]
+	return h2 != nil && h2.expects
+}
