@@ -20,9 +20,9 @@ import (
 //
 // TCP: each direction is carried on its own. FIN and a half-close travel like
 // data, a reset stays a reset, and what was accepted before a clean close is
-// never lost. A reader that stops holds back its writer: a connection keeps at
-// most 4 MiB that is due and unread each way, and 256 MiB with what is in
-// flight. The target is dialled for each connection when its first packet
+// never lost. A reader that stops holds back its writer: unless the Path has a
+// Buffer, a connection keeps at most 4 MiB that waits each way, and 256 MiB with
+// what is in flight. The target is dialled for each connection when its first packet
 // would arrive; a target that refuses is a reset to the client. The kernel
 // completes a client's connect before a relay hears of it: connecting takes no
 // time, unless [Handshakes] makes the first data wait for it.
@@ -33,10 +33,8 @@ import (
 // ICMP. In [Stats], delivered is what the kernel took for the target or the
 // client.
 //
-// In real time the relay releases bytes some 0.1 ms late at the median on a
-// quiet machine with Linux, where it has a timer of its own; Go's timers, which
-// it uses elsewhere, are up to a millisecond late. Nothing runs while nothing
-// is due.
+// Nothing runs while nothing is due. How late a relay is in real time is in the
+// package's comment.
 type Relay struct {
 	*Wire
 	// Addr is where the relay listens, "127.0.0.1:port".
