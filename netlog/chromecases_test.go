@@ -199,6 +199,7 @@ func TestChromeH2(t *testing.T) {
 // said.
 func TestChromeSameURL(t *testing.T) {
 	var b strings.Builder
+	b.WriteString("1 HTTP2_SESSION#50 - HTTP2_SESSION_RECV_SETTING {\"id\":\"3 (SETTINGS_MAX_CONCURRENT_STREAMS)\",\"value\":1}\n")
 	for _, id := range []string{"1", "2", "3"} {
 		b.WriteString(strings.ReplaceAll(`
 			1 URL_REQUEST#N B URL_REQUEST_START_JOB {"url":"https://a.test/x","method":"GET"}
@@ -220,10 +221,47 @@ func TestChromeSameURL(t *testing.T) {
 	if len(stalls) != 3 || stalls[0].Duration != 3*time.Millisecond || stalls[1].Duration != 5*time.Millisecond || stalls[2].Duration != 6*time.Millisecond {
 		t.Errorf("%v", stalls)
 	}
-	if c := onlyConnection(t, log); c.Requests != 2 || c.Protocol != "h2" || c.ALPN != netlog.Unknown { // of the session nothing else is in the log
+	if c := onlyConnection(t, log); c.Requests != 2 || c.Protocol != "h2" || c.ALPN != netlog.Unknown || c.StreamLimit != 1 { // of the session nothing else is in the log
 		t.Errorf("%+v", c)
 	}
 	if q := log.Requests()[2]; q.Err != "ERR_ABORTED" || !q.Sent.IsZero() || q.Connection != nil {
+		t.Errorf("%+v", q)
+	}
+}
+
+// TestChromePoolStalls: each wait of a job is a stall, however often it is said,
+// and a job that has left waits no more.
+func TestChromePoolStalls(t *testing.T) {
+	stalls := readScript(t, `
+		1 HTTP_STREAM_JOB#3 B HTTP_STREAM_JOB {@2,"destination":"https://a.test"}
+		1 HTTP_STREAM_JOB#3 - SOCKET_POOL_STALLED_MAX_SOCKETS_PER_GROUP
+		2 HTTP_STREAM_JOB#3 - SOCKET_POOL_STALLED_MAX_SOCKETS_PER_GROUP
+		3 HTTP_STREAM_JOB#3 E SOCKET_POOL
+		4 HTTP_STREAM_JOB#3 - SOCKET_POOL_STALLED_MAX_SOCKETS
+		9 NONE#1 - END_OF_LOG
+	`).Stalls()
+	if len(stalls) != 2 || stalls[0].Duration != 2*time.Millisecond || stalls[0].Request != 0 || stalls[0].Host != "a.test:443" ||
+		stalls[1].Kind != netlog.StalledMaxSockets || stalls[1].Duration != 5*time.Millisecond {
+		t.Errorf("%v", stalls)
+	}
+	stalls = readScript(t, `
+		1 HTTP_STREAM_POOL_JOB#5 - HTTP_STREAM_POOL_ATTEMPT_MANAGER_JOB_BOUND {@9}
+		1 HTTP_STREAM_POOL_JOB#6 - HTTP_STREAM_POOL_ATTEMPT_MANAGER_JOB_BOUND {@9}
+		2 HTTP_STREAM_POOL_JOB#5 E HTTP_STREAM_POOL_JOB_ALIVE
+		3 HTTP_STREAM_POOL_ATTEMPT_MANAGER#9 - HTTP_STREAM_POOL_ATTEMPT_MANAGER_CAN_ATTEMPT_TCP {"can_attempt":5}
+		4 HTTP_STREAM_POOL_ATTEMPT_MANAGER#9 - HTTP_STREAM_POOL_ATTEMPT_MANAGER_CAN_ATTEMPT_TCP {"can_attempt":5}
+		5 HTTP_STREAM_POOL_ATTEMPT_MANAGER#9 - HTTP_STREAM_POOL_ATTEMPT_MANAGER_CAN_ATTEMPT_TCP {"can_attempt":1}
+		6 HTTP_STREAM_POOL_JOB#6 E HTTP_STREAM_POOL_JOB_ALIVE
+	`).Stalls()
+	if len(stalls) != 1 || stalls[0].Kind != netlog.StalledPool || stalls[0].Duration != 3*time.Millisecond {
+		t.Errorf("%v", stalls)
+	}
+}
+
+// TestChromeInformational: an answer that is not final is none.
+func TestChromeInformational(t *testing.T) {
+	q := onlyRequest(t, readScript(t, opening("")+sendH1+"\n8 URL_REQUEST#1 - HTTP_TRANSACTION_READ_RESPONSE_HEADERS {\"headers\":[\"HTTP/1.1 103 Early Hints\"]}\n"))
+	if q.Status != 0 || !q.FirstByte.IsZero() {
 		t.Errorf("%+v", q)
 	}
 }
@@ -285,7 +323,7 @@ func TestChromeTunnelOverTLS(t *testing.T) {
 	refused := onlyConnection(t, readScript(t, head+`
 		5 SOCKET#4 - HTTP_TRANSACTION_SEND_TUNNEL_HEADERS {"line":"CONNECT b.test:8443 HTTP/1.1\r\n"}
 		5 SOCKET#4 - HTTP_TRANSACTION_READ_TUNNEL_RESPONSE_HEADERS {"headers":["HTTP/1.1 407 Proxy Authentication Required"]}`))
-	if refused.CloseReason != "the proxy answered CONNECT with 407" || refused.Used() {
+	if refused.CloseReason != "the proxy answered CONNECT with 407" || refused.Used() || refused.ALPN != netlog.Unknown {
 		t.Errorf("%+v", refused)
 	}
 }

@@ -22,10 +22,9 @@ type conduit struct {
 
 	seen        time.Time // first event
 	complete    bool      // that was its beginning
-	connecting  bool      // the log has that it was being opened,
-	opened      time.Time // that it was,
-	refused     bool      // or that it was not
-	works       bool      // it did what only an open one can do
+	opened      time.Time // as far as the log has it
+	refused     bool
+	works       bool // it did what only an open one can do
 	closed      time.Time
 	remote      string
 	local       string
@@ -117,8 +116,7 @@ func (c *chrome) setSocket(e *event) {
 
 func (c *chrome) tcpConnect(k *conduit, e *event) {
 	switch {
-	case e.Phase == chromefile.Begin:
-		k.connecting = true
+	case e.Phase != chromefile.End:
 	case e.Params.Has("net_error"):
 		k.refused = true
 	default:
@@ -192,7 +190,7 @@ func (k *conduit) isOpen() bool {
 	if k.refused && !k.works {
 		return false
 	}
-	return !k.opened.IsZero() || !k.connecting && k.works || len(k.attempts) > 0
+	return !k.opened.IsZero() || k.works || len(k.attempts) > 0
 }
 
 // since is when it was opened, as far as the log has it.

@@ -16,6 +16,9 @@
 //		t.Log(c.Protocol, c.ALPN, c.Offered, c.Issuer, c.Requests, c.CloseReason)
 //	}
 //
+// [ReadFile] makes a Log of the NetLog of a browser, whole or not, and
+// [Log.Findings] says what made its page slow, with the evidence.
+//
 // How many connections there were is several numbers: net/http opens 50 for 50
 // concurrent requests to a cold HTTP/2 host and uses one. A [Connection]
 // therefore says how far it got, and [Used] selects those that carried a

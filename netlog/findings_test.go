@@ -89,6 +89,12 @@ func TestEvidenceInWords(t *testing.T) {
 	if got := readLog(t, "h2").Findings()[0].String(); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
+	const broken = "h3.test:18447: QUIC broken, fell back to h2\n" +
+		"  1 × QUIC_SESSION_POOL_JOB_CONNECT: QUIC was not connected: ERR_QUIC_HANDSHAKE_FAILED (source 128)\n" +
+		"  1 × HTTP_SERVER_PROPERTIES_UPDATE_PREFS: the browser calls h3.test:18999 broken (source 7)\n"
+	if got := readLog(t, "altbroken").Findings()[0].String(); got != broken {
+		t.Errorf("got %q, want %q", got, broken)
+	}
 	many := netlog.Evidence{Event: "X", Count: 10, Says: "so", Sources: []int64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}}
 	if got := many.String(); got != "10 × X: so (source 1, 2, 3, 4, 5, 6, 7, 8 and 2 more)" {
 		t.Errorf("%q", got)

@@ -46,9 +46,11 @@ type ReadOptions struct {
 // QUIC's first packet was sent. What the log does not say is Unknown, or Redacted
 // if it was captured so. Bytes and MaxStreams are as far as the log goes; header
 // bytes are not in it and are -1. A Request is one that was sent, or failed
-// before that: what a cache answered is none, and a redirect makes two. Its Wait
-// lasts until it was sent, with a wait for a stream. Times have milliseconds and
-// are in UTC.
+// before that: what a cache answered is none, and a redirect makes two; those of
+// the browser itself are left out, see ReadOptions.Background. Its Connection is
+// nil where the log does not say which one it was, as with HappyEyeballsV3 over
+// http/1.1; the connections still say how many they carried. Its Wait lasts until
+// it was sent, with a wait for a stream. Times have milliseconds and are in UTC.
 func Read(r io.Reader) (*Log, error) { return ReadWith(r, nil) }
 
 // ReadFile is Read of the named file.
