@@ -130,3 +130,18 @@ func (w *way) lose(now instant, p []byte) {
 	w.note(now, byRebind, len(p), index, 0)
 	w.lane.wire.passed(1, len(p))
 }
+
+// unheard corrects the account of a datagram that was delivered to be written to
+// a socket, which refused it or had nobody to send it to.
+func (w *way) unheard(size int) {
+	wire := w.lane.wire
+	wire.mu.Lock()
+	defer wire.mu.Unlock()
+	w.box.mu.Lock()
+	defer w.box.mu.Unlock()
+	w.met.delivered.take(1, size)
+	w.met.noReceiver.add(1, size)
+	w.met.largestDropped = max(w.met.largestDropped, size)
+	w.note(wire.clock.now(), noReceiver, size, 0, 0)
+	wire.changed()
+}

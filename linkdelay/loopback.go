@@ -27,7 +27,8 @@ import (
 // side is accepted earlier than in memory, when the first packet of the
 // handshake arrives, but what it sends waits until the handshake is over. What
 // is outside of the Network reaches a listener without a link: put a [Relay]
-// before it. Unlike in memory, Write blocks when the peer does not read.
+// before it. Unlike in memory, Write blocks when the peer does not read, and
+// [Wire.Rebind] does nothing: a Relay of UDP has it.
 func NewLoopback(tb testing.TB, link Link) *Network {
 	tb.Helper()
 	n, err := StartLoopback(link)
@@ -128,9 +129,14 @@ func (l *loopback) release(addr *Addr) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.ports[addr.network], addr.place)
-	if addr.network == "udp" {
-		delete(l.names, addrPort(addr.real))
-	}
+}
+
+// unname is for when the socket behind a name is about to be closed: the kernel
+// may give its port to the next.
+func (l *loopback) unname(addr *Addr) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.names, addrPort(addr.real))
 }
 
 func (l *loopback) behind(network string, at place) (netip.AddrPort, bool) {

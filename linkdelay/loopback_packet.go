@@ -126,7 +126,7 @@ func (c *realPacketConn) Close() error {
 	}
 	c.closed = true
 	if c.world.drop(c) {
-		c.world.release(c.addr) // first: the kernel may give the port to the next at once
+		c.world.release(c.addr)
 	}
 	c.socket.SetReadDeadline(time.Now()) // ends ReadFrom
 	for _, r := range c.routes {

@@ -60,7 +60,7 @@ func (r *realRoute) deliver() {
 			_, err = r.conn.socket.WriteToUDPAddrPort(buf[:n], real)
 		}
 		if !ok || err != nil {
-			r.box.unheard(r.way, n)
+			r.way.unheard(n)
 		}
 	}
 }
@@ -84,6 +84,7 @@ func (r *realRoute) abort() { r.box.unbind() }
 // last closes it.
 func (c *realPacketConn) unused() {
 	if c.using.Add(-1) == 0 {
+		c.world.unname(c.addr)
 		c.socket.Close()
 	}
 }

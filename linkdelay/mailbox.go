@@ -139,17 +139,6 @@ func (b *mailbox) lose(d datagram, why cause, count *Count) {
 	b.recycle(d.data)
 }
 
-// unheard corrects the account of a datagram that was received here to be
-// written to a socket, which refused it or had nobody to send it to.
-func (b *mailbox) unheard(w *way, size int) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	w.met.delivered.take(1, size)
-	w.met.noReceiver.add(1, size)
-	w.met.largestDropped = max(w.met.largestDropped, size)
-	w.note(b.clock.now(), noReceiver, size, 0, 0)
-}
-
 // withdraw takes the datagrams of a way back that have not arrived by now.
 func (b *mailbox) withdraw(w *way, now instant, each func(*datagram)) {
 	b.mu.Lock()

@@ -204,7 +204,7 @@ func (b *binding) deliver(box *mailbox, way *way, write func([]byte) error) {
 			err = write(buf[:n])
 		}
 		if err != nil {
-			box.unheard(way, n)
+			way.unheard(n)
 		}
 	}
 }

@@ -212,6 +212,7 @@ func pairReal(t testing.TB) (net.Listener, *net.UDPConn) {
 		pc, err := net.ListenUDP("udp", &net.UDPAddr{IP: tcp.IP, Port: tcp.Port})
 		if err == nil {
 			t.Cleanup(func() { pc.Close() })
+			pc.SetReadBuffer(4 << 20)
 			pc.SetReadDeadline(time.Now().Add(5 * time.Second))
 			return ln, pc
 		}

@@ -69,11 +69,13 @@ func (w *Wire) look() (Stats, <-chan struct{}, instant) {
 	w.wire.mu.Lock()
 	defer w.wire.mu.Unlock()
 	now := w.wire.clock.now()
+	w.wire.play(now)
+	next := w.wire.next(now) // first: a receiver may meanwhile take what the Stats still have on its way
 	stats := w.stats(now)
 	if w.wire.change == nil {
 		w.wire.change = make(chan struct{})
 	}
-	return stats, w.wire.change, w.wire.next(now)
+	return stats, w.wire.change, next
 }
 
 func (w *Wire) await(ctx context.Context, change <-chan struct{}, next instant) error {

@@ -111,7 +111,7 @@ func (c *wrappedPacketConn) deliver() {
 
 func (c *wrappedPacketConn) unheard(to net.Addr, size int) {
 	if f := c.flowWith(to); f != nil {
-		c.out.unheard(f.ways[clientLane], size)
+		f.ways[clientLane].unheard(size)
 	}
 }
 
