@@ -61,7 +61,7 @@
 // # How near it comes
 //
 // The tests hold it to what Linux 6.18 took on exactly the same losses: within
-// 8 %, most of which is what a machine adds and the model does not. One of 26
+// 8 %, most of which is what a machine adds and the model does not. One of 40
 // cases misses: if all of a short answer is lost, Linux is sometimes as quick as
 // the model and sometimes a timeout slower; and it sometimes is (730 to 750 ms
 // instead of 514) where the last two are. With random losses its distribution is

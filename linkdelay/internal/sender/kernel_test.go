@@ -48,7 +48,23 @@ var kernelTable = []kernelRow{
 	{Reno, 1_000_000, dropping(1, 100), "segment 100", 1328, 1335, 1300, ""},
 	{Reno, 1_000_000, dropping(1, 5), "segment 5", 3359, 3367, 3300, ""},
 	{Cubic, 200_000, dropping(1, 20), "segment 20", 716, 722, 700, ""},
-	{Cubic, 1_000_000, dropping(1, 5), "segment 5", 3872, 3872, 3700, ""},
+	{Cubic, 1_000_000, dropping(1, 5), "segment 5", 3872, 3872, 3800, ""},
+
+	// Measured apart from those above.
+	{Reno, 10_000, dropping(1, 4, 5), "segments 4 and 5 (one follows)", 332, 340, 325, ""},
+	{Reno, 10_000, dropping(2, 6), "the last twice", 839, 883, 800, ""},
+	{Reno, 16_384, dropping(1, 10, 11), "the second flight", 517, 547, 508, ""},
+	{Reno, 16_384, dropping(1, 3, 7), "segments 3 and 7", 201, 208, 200, ""},
+	{Reno, 16_384, dropping(3, 0), "segment 0 three times", 1251, 1318, 1200, ""},
+	{Reno, 50_000, dropping(1, 0, 1, 2), "segments 0 to 2", 602, 618, 600, ""},
+	{Reno, 50_000, dropping(1, span(10, 19)...), "segments 10 to 19", 404, 413, 400, ""},
+	{Reno, 100_000, dropping(1, span(30, 40)...), "segments 30 to 40", 402, 404, 400, ""},
+	{Reno, 100_000, dropping(1, span(0, 9)...), "the first flight", 1485, 1522, 1408, ""},
+	{Reno, 200_000, dropping(2, 20), "segment 20 twice", 907, 920, 900, ""},
+	{Cubic, 200_000, dropping(2, 20), "segment 20 twice", 704, 712, 700, ""},
+	{Cubic, 200_000, dropping(2, 9), "segment 9 twice", 1005, 1009, 1000, ""},
+	{Cubic, 1_000_000, dropping(1, 100), "segment 100", 1107, 1110, 1100, ""},
+	{Cubic, 1_000_000, dropping(1, 50, 51, 52, 120), "segments 50 to 52 and 120", 2114, 2143, 2100, ""},
 }
 
 func TestAnswersTakeAsLongAsByLinux(t *testing.T) {
@@ -73,6 +89,13 @@ func TestDiallingTakesAsLongAsByLinux(t *testing.T) {
 	require.True(t, ok)
 	row := kernelRow{what: "SYN", low: 1102, high: 1132, model: 1100}
 	row.check(t, d.Established)
+}
+
+func span(from, to int64) (all []int64) {
+	for ; from <= to; from++ {
+		all = append(all, from)
+	}
+	return all
 }
 
 func (r kernelRow) check(t *testing.T, got Instant) {

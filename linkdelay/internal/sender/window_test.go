@@ -61,9 +61,9 @@ func TestCubicIsNoSlowerThanAdditiveIncrease(t *testing.T) {
 func TestCubicYieldsWhenItDidNotReachThePeak(t *testing.T) {
 	c := &cubic{}
 	c.threshold(100)
-	assert.InDelta(t, 100, c.peak, 0)
+	assert.Equal(t, 100, c.peak)
 	c.threshold(80)
-	assert.InDelta(t, 68, c.peak, 1e-9)
+	assert.Equal(t, 68, c.peak)
 	c.timedOut()
 	assert.Zero(t, c.peak)
 }
