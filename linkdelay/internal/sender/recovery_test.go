@@ -118,7 +118,7 @@ func TestTheTimeoutStartsAnewWithTheHead(t *testing.T) {
 	w := &wire{delay: oneWay, drop: dropping(3, 0)}
 	s := start(t, 0, Config{Path: w, Congestion: Reno})
 	s.Write(0, text(10*1460))
-	s.Write(110*ms, text(2*1460)) // tells that the first retransmission is lost
+	s.Write(110*ms, text(1460)) // tells that the first retransmission is lost
 	drain(s, true)
 	assert.Equal(t, "100:0.1 210:0.2 510:0.3", w.resendings())
 	settle(t, s)
