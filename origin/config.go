@@ -60,6 +60,9 @@ type Config struct {
 	// (SETTINGS_MAX_CONCURRENT_STREAMS, RFC 9113, section 6.5.2). 0 is 256.
 	MaxConcurrentStreams int
 
+	// Faults are what goes wrong on purpose, with which requests.
+	Faults []Fault
+
 	// Log is where connections and requests are recorded. nil is a Log of this
 	// origin's own, which Server.Log returns; one that New made is printed when
 	// the test fails.
@@ -116,6 +119,9 @@ func (c *Config) validate() error {
 		return err
 	}
 	if err := validStreams(c.MaxConcurrentStreams); err != nil {
+		return err
+	}
+	if err := validFaults(c.Faults); err != nil {
 		return err
 	}
 	return validALPN(c.ALPN, c.TLS)

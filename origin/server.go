@@ -101,6 +101,7 @@ func Start(cfg *Config) (*Server, error) {
 	s.wire = wire.NewServer(wire.ServerConfig{
 		Handler:              s.handler(c),
 		MaxConcurrentStreams: c.MaxConcurrentStreams,
+		Faults:               c.Faults,
 		ErrorLog:             c.ErrorLog,
 	})
 	s.ctx, s.cancel = context.WithCancel(context.Background())

@@ -1,0 +1,66 @@
+package origin
+
+import (
+	"fmt"
+	"net/http"
+
+	"golang.org/x/net/http2"
+
+	"example.com/wiretest/netlog/wire"
+)
+
+// Fault is something that goes wrong on purpose with one request, or with all
+// that match: Config.Faults. Where the same is wanted by path, an Action also is
+// a handler: see Action.
+type Fault = wire.Fault
+
+// Action is what a Fault does with a request instead of next, or before it.
+// Those here can be called from any handler of an origin, too:
+//
+//	mux.HandleFunc("/goaway", func(w http.ResponseWriter, r *http.Request) { origin.GoAway(w, r, nil) })
+type Action = wire.Action
+
+func validFaults(all []Fault) error {
+	for i, f := range all {
+		if f.Request < 0 {
+			return fmt.Errorf("Config.Faults[%d]: Request: %d is negative", i, f.Request)
+		}
+		if f.Do == nil {
+			return fmt.Errorf("Config.Faults[%d]: Do is nil: nothing would go wrong", i)
+		}
+	}
+	return nil
+}
+
+// GoAway refuses the request by GOAWAY NO_ERROR with a last stream before its
+// own: it may be sent again on another connection (RFC 9113, section 6.8). What
+// came before is answered, and then the connection closes. On HTTP/1.1, which
+// can say nothing like it, it closes at once and without an answer.
+func GoAway(w http.ResponseWriter, r *http.Request, next http.Handler) { wire.GoAway(w, r, next) }
+
+// GoAwayWith is GoAway with a code and debug data: ENHANCE_YOUR_CALM and
+// "too_many_pings", say.
+func GoAwayWith(code http2.ErrCode, debug string) Action { return wire.GoAwayWith(code, debug) }
+
+// LastOne serves the request as the connection's last: by GOAWAY NO_ERROR that
+// names its stream, or by Connection: close on HTTP/1.1.
+func LastOne(w http.ResponseWriter, r *http.Request, next http.Handler) { wire.LastOne(w, r, next) }
+
+// LastOneWith is LastOne with a code and debug data.
+func LastOneWith(code http2.ErrCode, debug string) Action { return wire.LastOneWith(code, debug) }
+
+// Refuse resets the request's stream with REFUSED_STREAM: it was not processed,
+// and may be sent again on the same connection (RFC 9113, section 8.7). On
+// HTTP/1.1 the connection closes without an answer.
+func Refuse(w http.ResponseWriter, r *http.Request, next http.Handler) { wire.Refuse(w, r, next) }
+
+// Reset resets the request's stream with INTERNAL_ERROR. On HTTP/1.1 it resets
+// the connection.
+func Reset(w http.ResponseWriter, r *http.Request, next http.Handler) { wire.Reset(w, r, next) }
+
+// ResetWith resets the request's stream with a code. On HTTP/1.1 the connection
+// closes without an answer.
+func ResetWith(code http2.ErrCode) Action { return wire.ResetWith(code) }
+
+// Hang never answers; the client gives up, or the origin closes.
+func Hang(w http.ResponseWriter, r *http.Request, next http.Handler) { wire.Hang(w, r, next) }
