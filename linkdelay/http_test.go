@@ -18,12 +18,17 @@ import (
 // serveTLS serves hello over TLS on origin.test:443 until the test ends.
 func serveTLS(t *testing.T, network *linkdelay.Network, authority *ca.Authority, proto string) {
 	t.Helper()
+	serveTLSWith(t, network, authority, proto, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, "hello over %s", r.Proto)
+	}))
+}
+
+func serveTLSWith(t *testing.T, network *linkdelay.Network, authority *ca.Authority, proto string, handler http.Handler) {
+	t.Helper()
 	ln := listen(t, network.Host("origin.test"), ":443")
 	cfg := authority.ServerTLS("origin.test")
 	cfg.NextProtos = []string{proto}
-	srv := &http.Server{TLSConfig: cfg, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprintf(w, "hello over %s", r.Proto)
-	})}
+	srv := &http.Server{TLSConfig: cfg, Handler: handler}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -147,7 +147,7 @@ const fullSize = 1472
 // entered in this instant, with nothing behind it, may grow, so that writes of
 // one instant are cut as one.
 func (l *line) admitSegment(s *stream) {
-	grows := l.open == s && l.openAt == l.now && s.spans.len() > 0 && l.leaving.len() > 0
+	grows := l.rate > 0 && l.open == s && l.openAt == l.now && s.spans.len() > 0 && l.leaving.len() > 0
 	width, size := s.cutSegment(grows)
 	switch {
 	case l.rate == 0:

@@ -19,6 +19,10 @@ func (c *Count) add(packets, bytes int) {
 
 func (c *Count) take(packets, bytes int) { c.add(-packets, -bytes) }
 
+func (c Count) atMost(o Count) Count {
+	return Count{min(c.Datagrams, o.Datagrams), min(c.Bytes, o.Bytes)}
+}
+
 func (c *Count) plus(o Count) {
 	c.Datagrams += o.Datagrams
 	c.Bytes += o.Bytes

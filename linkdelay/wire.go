@@ -219,7 +219,6 @@ func (f *flow) ledger(lane int, now instant) Ledger {
 func (w *way) datagramLedger(now instant) Ledger {
 	l := w.ledger()
 	w.departAll(now)
-	l.Queued = w.queued
 	if w.box == nil {
 		return l
 	}
@@ -232,7 +231,8 @@ func (w *way) datagramLedger(now instant) Ledger {
 	l.LargestDelivered = w.met.largestDelivered
 	l.LargestDropped = max(l.LargestDropped, w.met.largestDropped)
 	l.InFlight = w.met.coming
-	l.InFlight.take(int(w.queued.Datagrams), int(w.queued.Bytes))
+	l.Queued = w.queued.atMost(w.met.coming) // what Forget took is in the queue still
+	l.InFlight.take(int(l.Queued.Datagrams), int(l.Queued.Bytes))
 	return l
 }
 

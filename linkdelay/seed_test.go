@@ -1,0 +1,140 @@
+package linkdelay_test
+
+import (
+	"fmt"
+	"hash/fnv"
+	"io"
+	"net/http"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"example.com/wiretest/ca"
+	"example.com/wiretest/linkdelay"
+)
+
+// thinking answers /i with 16 kB after a time that is its own: no two answers
+// begin in one instant.
+func thinking(w http.ResponseWriter, r *http.Request) {
+	h := fnv.New32()
+	io.WriteString(h, r.URL.Path)
+	i, _ := strconv.Atoi(r.URL.Path[1:])
+	time.Sleep(time.Duration(h.Sum32()%100)*ms + time.Duration(i)*us)
+	w.Header().Set("Content-Length", "16384")
+	w.Write(make([]byte, 16384))
+}
+
+// pageTime is how long 50 answers take over TLS: by HTTP/1.1 on six
+// connections, or by HTTP/2 on one that is open, asked for 1 ns apart.
+func pageTime(t *testing.T, proto string, link linkdelay.Link) (took time.Duration) {
+	t.Helper()
+	virtual(t, link, func(t *testing.T, network *linkdelay.Network) {
+		authority := ca.New(t, nil)
+		serveTLSWith(t, network, authority, proto, http.HandlerFunc(thinking))
+		tr := transport(t, network, authority, proto)
+		tr.DisableCompression = true
+		fetch := func(i int) {
+			resp, err := tr.RoundTrip(request(t, fmt.Sprintf("https://origin.test/%d", i)))
+			if !assert.NoError(t, err) {
+				return
+			}
+			n, err := io.Copy(io.Discard, resp.Body)
+			assert.NoError(t, err)
+			assert.EqualValues(t, 16384, n)
+			resp.Body.Close()
+		}
+		workers := 6
+		if proto == "h2" {
+			workers = 50
+			fetch(0)
+		}
+		var next sync.Mutex
+		asked := 0
+		start := time.Now()
+		var wg sync.WaitGroup
+		for range workers {
+			wg.Go(func() {
+				for {
+					next.Lock() // nothing blocks under it
+					asked++
+					i := asked
+					next.Unlock()
+					if i > 50 {
+						return
+					}
+					fetch(i)
+				}
+			})
+			time.Sleep(1)
+		}
+		wg.Wait()
+		took = time.Since(start)
+	})
+	return took
+}
+
+// One seed is one figure: what differs from run to run is how goroutines cut
+// what they write, and nothing is keyed by that. A run of many:
+//
+//	go test -run OneSeed -count 5
+func TestOneSeedIsOneFigure(t *testing.T) {
+	for _, proto := range []string{"http/1.1", "h2"} {
+		for _, loss := range []float64{0.01, 0.05} {
+			t.Run(fmt.Sprintf("%s at %v %%", proto, 100*loss), func(t *testing.T) {
+				for seed := range uint64(2) {
+					link := both(linkdelay.Path{Delay: 50 * ms, Loss: loss})
+					link.Seed = seed
+					first := pageTime(t, proto, link)
+					for range 9 {
+						require.Equal(t, first, pageTime(t, proto, link), "seed %d", seed)
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestOneSeedIsOneFigureOnOneProcessor(t *testing.T) {
+	link := both(linkdelay.Path{Delay: 50 * ms, Loss: 0.05})
+	want := pageTime(t, "h2", link)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	for range 5 {
+		require.Equal(t, want, pageTime(t, "h2", link))
+	}
+}
+
+// With a rate as well, or a rate alone, figures are exact too, or near: the
+// spread is what is asserted.
+func TestOneSeedWithARate(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		path  linkdelay.Path
+		exact bool
+	}{
+		{"rate", linkdelay.Path{Delay: 50 * ms, Rate: 10e6}, true},
+		{"rate and window", linkdelay.Path{Delay: 50 * ms, Rate: 10e6, Congestion: linkdelay.Cubic}, true},
+		{"rate and loss", linkdelay.Path{Delay: 50 * ms, Rate: 10e6, Loss: 0.01}, true},
+		{"rate, loss and jitter", linkdelay.Path{Delay: 50 * ms, Rate: 10e6, Loss: 0.01, Jitter: 5 * ms}, true},
+	} {
+		for _, proto := range []string{"http/1.1", "h2"} {
+			t.Run(c.name+" "+proto, func(t *testing.T) {
+				var all []time.Duration
+				for range 10 {
+					all = append(all, pageTime(t, proto, both(c.path)))
+				}
+				slices.Sort(all)
+				spread := all[len(all)-1] - all[0]
+				t.Logf("%v to %v", all[0], all[len(all)-1])
+				if c.exact {
+					require.Zero(t, spread, "%v", all)
+				}
+			})
+		}
+	}
+}
