@@ -111,13 +111,13 @@ func TestPeakMemory(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(10)) // so that what is measured is what is held
 	r := &watched{r: syntheticLog(t, "h1tls", *syntheticMB<<20)}
 	runtime.GC()
-	start := heap()
+	start := heapInUse()
 	log, err := Read(r)
 	if err != nil {
 		t.Fatal(err)
 	}
 	runtime.GC()
-	model := heap() - start
+	model := heapInUse() - start
 	const allowed = 64 << 20
 	if beyond := int64(r.peak) - int64(start) - int64(model); beyond > allowed {
 		t.Errorf("%d MB at the peak for a log of %d MB that takes %d MB", beyond>>20, *syntheticMB, model>>20)
@@ -134,12 +134,12 @@ type watched struct {
 
 func (w *watched) Read(p []byte) (int, error) {
 	if w.n++; w.n%64 == 0 {
-		w.peak = max(w.peak, heap())
+		w.peak = max(w.peak, heapInUse())
 	}
 	return w.r.Read(p)
 }
 
-func heap() uint64 {
+func heapInUse() uint64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
