@@ -60,14 +60,15 @@ func (s *Sender) acknowledged(a ack) {
 // score updates the scoreboard, and returns how many segments the
 // acknowledgement is the first to tell of.
 func (s *Sender) score(a ack) int {
-	if a.duplicate && a.cumulative <= s.una { // else an acknowledgement was cut off
+	known := a.n < s.una || s.at(a.n).sacked
+	if known && a.cumulative <= s.una { // not so if an acknowledgement was cut off
 		return 0
 	}
 	s.rack.heard(a.transmission, s.now.since(a.sent))
 	for s.una < a.cumulative {
 		s.retire()
 	}
-	if a.n >= s.una && !s.at(a.n).sacked {
+	if a.n >= s.una && !known {
 		g := s.at(a.n)
 		s.unmark(g)
 		s.unlist(a.n)
