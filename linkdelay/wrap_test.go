@@ -305,3 +305,27 @@ func TestMistakenWrappersAreRefused(t *testing.T) {
 	tb := &fakeTB{TB: t}
 	require.True(t, tb.fails(func() { linkdelay.NewWrapper(tb, lopsided(-ms, 0)) }))
 }
+
+// deafConn does not end its Read when it is closed.
+type deafConn struct {
+	net.Conn
+	hang chan struct{}
+}
+
+func (c deafConn) Read([]byte) (int, error) {
+	<-c.hang
+	return 0, io.EOF
+}
+
+func TestCloseNamesWhatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, err := linkdelay.StartWrapper(linkdelay.RTT(100 * ms))
+		require.NoError(t, err)
+		inner, _ := net.Pipe()
+		hang := make(chan struct{})
+		w.Conn(deafConn{inner, hang})
+		synctest.Wait() // it reads
+		require.EqualError(t, w.Close(), "linkdelay: Wrapper: Close: after 10s still running: copying from a socket to its link (1)")
+		close(hang)
+	})
+}
