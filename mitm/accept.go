@@ -16,6 +16,7 @@ type client struct {
 	proxy  *Proxy
 	conn   net.Conn // as accepted
 	reader *bufio.Reader
+	look   *lookout // below TLS; nil before CONNECT was answered
 	rec    *netlog.ConnectionRecord
 	route  route // of CONNECT; zero where the client asks without it
 

@@ -3,23 +3,25 @@ package mitm
 import (
 	"io"
 	"net/http"
+
+	"example.com/wiretest/netlog"
 )
 
 // bufferSize is how much of a body is held on its way: what is read at once is
 // written and flushed before more is read, so a slow client slows the origin.
 const bufferSize = 32 << 10
 
-// answer passes the origin's answer on, and reports whether it was whole.
-func (x *exchange) answer(resp *http.Response) (whole bool) {
+// answer passes the origin's answer on. The error is why it was not whole.
+func (x *exchange) answer(resp *http.Response) error {
 	respondWith(x.w, resp.Header)
 	x.frame(resp)
 	announced := x.announce(resp.Trailer)
 	x.w.WriteHeader(resp.StatusCode)
-	if !x.copyBody(resp) {
-		return false
+	if err := x.copyBody(resp); err != nil {
+		return err
 	}
-	x.sendTrailers(resp.Trailer, announced)
-	return true
+	x.answerTrailers(resp.Trailer, announced)
+	return nil
 }
 
 // frame keeps the length if it is known. On HTTP/1.1 trailers cost it, because
@@ -42,9 +44,9 @@ func (x *exchange) announce(trailer http.Header) (n int) {
 	return len(trailer)
 }
 
-// sendTrailers sends them all the way net/http has for undeclared ones if there
+// answerTrailers sends them all the way net/http has for undeclared ones if there
 // are more than were announced.
-func (x *exchange) sendTrailers(trailer http.Header, announced int) {
+func (x *exchange) answerTrailers(trailer http.Header, announced int) {
 	prefix := ""
 	if len(trailer) != announced {
 		prefix = http.TrailerPrefix
@@ -54,10 +56,12 @@ func (x *exchange) sendTrailers(trailer http.Header, announced int) {
 	}
 }
 
-// copyBody reports whether all of the body arrived and was written.
-func (x *exchange) copyBody(resp *http.Response) bool {
-	if x.hasBody(resp) && x.rc.Flush() != nil { // the head goes out before the body is there
-		return false
+// copyBody passes all of the body on.
+func (x *exchange) copyBody(resp *http.Response) error {
+	if x.hasBody(resp) && !x.atHand(resp) { // the head goes out before the body is there
+		if err := x.rc.Flush(); err != nil {
+			return err
+		}
 	}
 	buffer := x.proxy.buffers.Get().(*[bufferSize]byte)
 	defer x.proxy.buffers.Put(buffer)
@@ -66,20 +70,29 @@ func (x *exchange) copyBody(resp *http.Response) bool {
 		left -= int64(n)
 		if n > 0 {
 			if _, err := x.w.Write(buffer[:n]); err != nil {
-				return false
+				return err
 			}
 		}
 		switch {
 		case err == io.EOF:
-			return true
+			return nil
 		case err != nil:
-			return false
+			return err
 		case n > 0 && left != 0: // else net/http flushes at the end of the handler
-			if x.rc.Flush() != nil {
-				return false
+			if err := x.rc.Flush(); err != nil {
+				return err
 			}
 		}
 	}
+}
+
+// atHand reports whether all of the body has come with the head, so that both
+// can go out together.
+func (x *exchange) atHand(resp *http.Response) (whole bool) {
+	if x.up != nil {
+		x.up.Update(func(q *netlog.Request) { whole = q.BodyBytesDown == resp.ContentLength || !q.End.IsZero() })
+	}
+	return whole
 }
 
 // hasBody is by RFC 9110, section 6.4.1. Where there is no body net/http flushes

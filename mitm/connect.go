@@ -57,7 +57,8 @@ func (c *client) refuseConnect(status int, err error) {
 
 // intercept speaks with the client as its origin would.
 func (c *client) intercept() {
-	hello, conn, err := alpn.PeekClientHello(c.rest())
+	c.look = lookOut(c.rest())
+	hello, conn, err := alpn.PeekClientHello(c.look.conn())
 	var wrong *alpn.HelloError
 	switch {
 	case err == nil:
@@ -76,7 +77,9 @@ func (c *client) interceptTLS(hello *alpn.ClientHello, conn net.Conn) {
 	c.route.serverName = hello.ServerName
 	cfg := p.downstream[""]
 	if p.mirror {
-		cfg = c.mirrored(hello)
+		ctx, stop := c.look.while(p.ctx)
+		cfg = c.mirrored(ctx, hello)
+		stop()
 	}
 	ctx := context.WithValue(p.ctx, targetKey{}, c.route.target)
 	secured, err := wire.HandshakeServer(ctx, conn, cfg, c.rec)

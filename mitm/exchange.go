@@ -17,16 +17,23 @@ import (
 // exchange is one request on both legs.
 type exchange struct {
 	proxy   *Proxy
+	client  *client
 	route   route
 	w       http.ResponseWriter
 	rc      *http.ResponseController
 	in      *http.Request         // from the client
+	stream  *wire.Stream          // of in; nil if its connection is not understood
 	down    *netlog.RequestRecord // of in
-	up      *netlog.RequestRecord // what was sent to the origin; nil before
+	upgrade string                // what the client wants to switch to; "" is nothing
 	upload  *upload               // nil is no body
-	interim *interim
-	lease   *wire.Lease
-	asked   time.Time
+
+	// Of the last attempt.
+	attempts int
+	asked    time.Time
+	lease    *wire.Lease
+	up       *netlog.RequestRecord // what was sent to the origin; nil before
+	interim  *interim
+	body     *attempt // nil is none
 }
 
 // forward is the handler of all clients' connections.
@@ -45,13 +52,15 @@ func (p *Proxy) forward(w http.ResponseWriter, r *http.Request) {
 	}
 	x := &exchange{
 		proxy:   p,
+		client:  c,
 		route:   route,
 		w:       w,
 		rc:      http.NewResponseController(w),
 		in:      r,
+		stream:  wire.StreamOf(r),
 		down:    wire.RequestOf(r),
+		upgrade: upgradeOf(r),
 		asked:   time.Now(),
-		interim: newInterim(w),
 	}
 	if told := c.notMirrored.Swap(nil); told != nil {
 		x.fail(told)
@@ -83,32 +92,84 @@ func (c *client) routeOf(r *http.Request) (route, int, error) {
 
 func (x *exchange) run() {
 	x.rc.EnableFullDuplex() // HTTP/1.1 would else read all of the request before it answers; HTTP/2 is full duplex, and says that it knows no such thing
+	if x.sendsBody() {
+		x.upload = newUpload(x.in.Body, x.rc, x.cameBehind)
+		defer x.upload.stop()
+	}
+	if x.upgrade != "" {
+		x.route.offered, x.route.mirrored = []string{alpn.HTTP11}, true // HTTP/2 has no Upgrade (RFC 9113, section 8.6)
+	}
 	ctx, cancel := context.WithCancel(x.in.Context())
 	defer cancel()
+	for x.attempt(ctx) {
+	}
+}
+
+// sendsBody reports whether the client sends a body, or trailers.
+func (x *exchange) sendsBody() bool { return x.in.ContentLength != 0 || len(x.in.Trailer) > 0 }
+
+// attempt asks the origin, passes its answer on, and reports whether it is to be
+// asked again.
+func (x *exchange) attempt(ctx context.Context) (again bool) {
+	x.attempts++
+	x.asked, x.up, x.interim = time.Now(), nil, newInterim(x.w)
 	lease, err := x.proxy.get(ctx, x.route)
 	if err != nil {
-		x.fail(err)
-		return
+		x.fail(x.explained(err))
+		return false
 	}
 	x.lease = lease
 	whole := false
 	defer func() { lease.Release(whole || lease.Conn.Protocol() == alpn.H2) }() // there a broken exchange ends its stream alone
+	a := attempted{early: !isClosed(lease.Conn.Greeted()), reused: isUsed(lease.Conn.Record())}
 	resp, err := lease.Conn.RoundTrip(x.request(ctx), x.started)
 	x.interim.end()
 	if err != nil {
-		x.stopUpload()
-		x.fail(fmt.Errorf("%v: %w", x.route.target, unanswered(err)))
-		return
+		return x.unansweredBy(ctx, err, a)
 	}
 	defer resp.Body.Close()
-	defer x.stopUpload() // before Close, which on h2 waits for it
 	if resp.StatusCode == http.StatusSwitchingProtocols {
-		x.fail(fmt.Errorf("%v: 101 Switching Protocols, which nobody asked for", x.route.target))
-		return
+		x.switchProtocols(resp)
+		return false
 	}
-	if whole = x.answer(resp); !whole {
+	if err := x.answer(resp); err != nil {
+		x.resetToo(err)
 		panic(http.ErrAbortHandler) // so that the client sees a broken answer, not a short one
 	}
+	whole = true
+	return false
+}
+
+// explained is why no connection was to be had.
+func (x *exchange) explained(err error) error {
+	if x.upgrade == "" {
+		return err
+	}
+	return fmt.Errorf("upgrade to %s, which takes http/1.1: %w", x.upgrade, err)
+}
+
+// unansweredBy deals with an origin that did not answer, and reports whether it
+// is to be asked again.
+func (x *exchange) unansweredBy(ctx context.Context, err error, a attempted) (again bool) {
+	why := x.mayRepeat(err, a)
+	if why == "" {
+		x.fail(fmt.Errorf("%v: %w", x.route.target, unanswered(err)))
+		return false
+	}
+	x.noteRepeat(why)
+	if a.early { // the next attempt is to know the limit
+		select {
+		case <-x.lease.Conn.Greeted():
+		case <-x.lease.Conn.Closed():
+		case <-ctx.Done():
+		}
+	}
+	return true
+}
+
+func isUsed(rec *netlog.ConnectionRecord) (used bool) {
+	rec.Update(func(c *netlog.Connection) { used = c.Used() })
+	return used
 }
 
 // request is what is sent to the origin.
@@ -120,19 +181,16 @@ func (x *exchange) request(ctx context.Context) *http.Request {
 		Proto:         "HTTP/1.1", // else net/http sends the body without waiting for 100
 		ProtoMajor:    1,
 		ProtoMinor:    1,
-		Header:        requestHeader(x.in),
+		Header:        x.requestHeader(),
 		ContentLength: x.in.ContentLength,
 		Body:          http.NoBody,
-		Trailer:       x.in.Trailer,
 	}
-	if x.in.ContentLength != 0 || len(x.in.Trailer) > 0 {
-		x.upload = newUpload(x.in.Body)
-		out.Body = x.upload
+	if x.upload != nil {
+		x.declareTrailers(out)
+		x.body = x.upload.attempt(x.lease.Conn, out)
+		out.Body = x.body
 	}
-	if len(out.Trailer) > 0 {
-		out.ContentLength = -1 // HTTP/1.1 has room for trailers in a chunked body only
-	}
-	return out.WithContext(x.interim.trace(ctx))
+	return out.WithContext(x.trace(ctx))
 }
 
 // url has the request target as the client wrote it, also where net/url would
@@ -154,6 +212,10 @@ func (x *exchange) url() *url.URL {
 // started is called when the head was sent.
 func (x *exchange) started(up *netlog.RequestRecord) {
 	x.up = up
+	if x.body != nil {
+		x.body.up.Store(up)
+	}
+	x.linkResets(up)
 	wait, asked := x.lease.Wait, x.asked
 	up.Update(func(q *netlog.Request) { q.Start, q.Wait = asked, wait })
 	x.pair(up)
@@ -184,7 +246,7 @@ func (x *exchange) fail(err error) {
 	if x.up == nil {
 		x.recordUnsent(err)
 	}
-	if x.in.Context().Err() != nil {
+	if x.in.Context().Err() != nil || x.resetToo(err) {
 		panic(http.ErrAbortHandler)
 	}
 	clear(x.w.Header())
@@ -201,10 +263,4 @@ func (x *exchange) recordUnsent(err error) {
 	})
 	x.pair(up)
 	up.End(oneLine(err))
-}
-
-func (x *exchange) stopUpload() {
-	if x.upload != nil {
-		x.upload.stop(x.rc)
-	}
 }

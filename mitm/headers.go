@@ -32,19 +32,29 @@ func endToEnd(h http.Header) http.Header {
 }
 
 // requestHeader is what is sent upstream.
-func requestHeader(r *http.Request) http.Header {
-	h := endToEnd(r.Header)
-	if acceptsTrailers(r.Header) {
+func (x *exchange) requestHeader() http.Header {
+	h := endToEnd(x.in.Header)
+	if acceptsTrailers(x.in.Header) {
 		h.Set("Te", "trailers") // the one value that HTTP/2 has (RFC 9113, section 8.2.2)
+	}
+	if x.stream != nil && x.stream.ExpectsContinue() {
+		h["Expect"] = []string{"100-continue"} // which net/http's h2 server keeps to itself
+	}
+	if x.upgrade != "" {
+		h["Connection"], h["Upgrade"] = []string{"Upgrade"}, x.in.Header["Upgrade"]
 	}
 	return h
 }
 
-func acceptsTrailers(h http.Header) bool {
-	for _, value := range h["Te"] {
-		for coding := range strings.SplitSeq(value, ",") {
-			name, _, _ := strings.Cut(coding, ";")
-			if strings.EqualFold(textproto.TrimString(name), "trailers") {
+func acceptsTrailers(h http.Header) bool { return lists(h["Te"], "trailers") }
+
+// lists reports whether one of the values, each a list, has the token, with
+// parameters or without.
+func lists(values []string, token string) bool {
+	for _, value := range values {
+		for one := range strings.SplitSeq(value, ",") {
+			name, _, _ := strings.Cut(one, ";")
+			if strings.EqualFold(textproto.TrimString(name), token) {
 				return true
 			}
 		}

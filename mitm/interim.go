@@ -14,14 +14,20 @@ type interim struct {
 	w    http.ResponseWriter
 	busy chan struct{} // held while one is written, and after end for ever
 	over chan struct{} // closed by end
+	any  bool          // one was written; belongs to who holds busy
 }
 
 func newInterim(w http.ResponseWriter) *interim {
-	return &interim{w, make(chan struct{}, 1), make(chan struct{})}
+	return &interim{w: w, busy: make(chan struct{}, 1), over: make(chan struct{})}
 }
 
-func (i *interim) trace(ctx context.Context) context.Context {
-	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{Got1xxResponse: i.write})
+// trace has net/http tell of 1xx answers. Of 100 it tells before it acts on it.
+func (x *exchange) trace(ctx context.Context) context.Context {
+	trace := &httptrace.ClientTrace{Got1xxResponse: x.interim.write}
+	if body := x.body; body != nil {
+		trace.Got100Continue = func() { body.continued.Store(true) }
+	}
+	return httptrace.WithClientTrace(ctx, trace)
 }
 
 // write leaves out 100, which net/http's server sends by itself when the body
@@ -42,6 +48,7 @@ func (i *interim) write(code int, header textproto.MIMEHeader) error {
 		h[name] = values
 	}
 	i.w.WriteHeader(code)
+	i.any = true
 	return nil
 }
 

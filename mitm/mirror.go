@@ -1,6 +1,7 @@
 package mitm
 
 import (
+	"context"
 	"crypto/tls"
 	"fmt"
 	"slices"
@@ -10,10 +11,10 @@ import (
 )
 
 // mirrored is how the client is served: as the origin chose from its offer.
-func (c *client) mirrored(hello *alpn.ClientHello) *tls.Config {
+func (c *client) mirrored(ctx context.Context, hello *alpn.ClientHello) *tls.Config {
 	p := c.proxy
 	c.route.mirrored, c.route.offered = true, hello.ALPN
-	chosen, err := p.chosen(c.route)
+	chosen, err := p.chosen(ctx, c.route)
 	if err != nil {
 		c.notMirrored.Store(&failure{err})
 		return p.downstream[""]
@@ -23,11 +24,11 @@ func (c *client) mirrored(hello *alpn.ClientHello) *tls.Config {
 
 // chosen is what the origin chooses: on an h2 connection to it that is open,
 // else on one that the requests to come will use.
-func (p *Proxy) chosen(r route) (string, error) {
+func (p *Proxy) chosen(ctx context.Context, r route) (string, error) {
 	key := r.key()
 	conn := p.lastAsked(key)
 	if conn == nil {
-		lease, err := p.get(p.ctx, r)
+		lease, err := p.get(ctx, r)
 		if err != nil {
 			return "", err
 		}
@@ -49,12 +50,10 @@ func (p *Proxy) lastAsked(key string) *wire.ClientConn {
 	if conn == nil || conn.Protocol() != alpn.H2 {
 		return nil
 	}
-	select {
-	case <-conn.Done():
+	if isClosed(conn.Done()) {
 		return nil
-	default:
-		return conn
 	}
+	return conn
 }
 
 // common is policy with no more than what was offered, in the offer's order.

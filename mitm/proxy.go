@@ -122,8 +122,12 @@ func (p *Proxy) startWire(c *Config) {
 		Handler:              http.HandlerFunc(p.forward),
 		MaxConcurrentStreams: c.Downstream.MaxConcurrentStreams,
 	})
-	p.secure = wire.NewPool(wire.PoolConfig{Dial: p.dialSecure, ExpectH2: slices.Contains(c.Upstream.ALPN.Protocols(), alpn.H2)})
-	p.plain = wire.NewPool(wire.PoolConfig{Dial: p.dialPlain})
+	p.secure = wire.NewPool(wire.PoolConfig{
+		Dial:     p.dialSecure,
+		ExpectH2: slices.Contains(c.Upstream.ALPN.Protocols(), alpn.H2),
+		Abandon:  true,
+	})
+	p.plain = wire.NewPool(wire.PoolConfig{Dial: p.dialPlain, Abandon: true})
 }
 
 // CA is the authority that clients have to trust: Config.CA, or the proxy's

@@ -34,7 +34,7 @@ func bare(err error) error {
 
 // unanswered is why a RoundTrip gave no answer.
 func unanswered(err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, errStopped) {
 		return errors.New("the origin closed the connection before it answered")
 	}
 	if inner := errors.Unwrap(err); inner != nil {

@@ -15,25 +15,30 @@ import (
 type tunnel struct {
 	proxy    *Proxy
 	down, up end
+	counts   bool // bytes, which nobody below does
 }
 
 // end is a tunnel's connection on one leg.
 type end struct {
-	conn net.Conn
-	rec  *netlog.ConnectionRecord
+	stream io.ReadWriteCloser
+	conn   net.Conn // that carries it
+	rec    *netlog.ConnectionRecord
 }
 
 // passThrough dials the origin before it answers CONNECT, so that the client
 // hears of it if that fails.
 func (c *client) passThrough() {
 	markTunnel(c.rec)
-	conn, rec, err := c.proxy.dial(c.proxy.ctx, c.route)
+	down := lookOut(c.rest())
+	ctx, stop := down.while(c.proxy.ctx)
+	conn, rec, err := c.proxy.dial(ctx, c.route)
+	stop()
 	if err != nil {
 		c.refuseConnect(http.StatusBadGateway, fmt.Errorf("upstream leg: %w", err))
 		return
 	}
 	markTunnel(rec)
-	t := &tunnel{c.proxy, end{c.rest(), c.rec}, end{conn, rec}}
+	t := &tunnel{proxy: c.proxy, down: end{down.conn(), c.conn, c.rec}, up: end{conn, conn, rec}, counts: true}
 	defer rec.Close("closed")
 	defer conn.Close()
 	if !c.established() {
@@ -72,12 +77,10 @@ func (t *tunnel) copy(to, from end, sender string, count func(*netlog.Connection
 	buffer := t.proxy.buffers.Get().(*[bufferSize]byte)
 	defer t.proxy.buffers.Put(buffer)
 	for {
-		n, err := from.conn.Read(buffer[:])
+		n, err := from.stream.Read(buffer[:])
 		if n > 0 {
-			for _, e := range []end{from, to} {
-				e.rec.Update(func(c *netlog.Connection) { *count(c) += int64(n) })
-			}
-			if _, err := to.conn.Write(buffer[:n]); err != nil {
+			t.count(n, count)
+			if _, err := to.stream.Write(buffer[:n]); err != nil {
 				t.abort(fmt.Sprintf("write of what the %s sent: %s", sender, oneLine(bare(err))))
 				return
 			}
@@ -93,9 +96,18 @@ func (t *tunnel) copy(to, from end, sender string, count func(*netlog.Connection
 	}
 }
 
+func (t *tunnel) count(n int, count func(*netlog.Connection) *int64) {
+	if !t.counts {
+		return
+	}
+	for _, e := range []end{t.down, t.up} {
+		e.rec.Update(func(c *netlog.Connection) { *count(c) += int64(n) })
+	}
+}
+
 // closeWrite passes an end on. A transport that cannot half-close is closed.
 func (t *tunnel) closeWrite(to end, sender string) {
-	half, ok := to.conn.(closeWriter)
+	half, ok := to.stream.(closeWriter)
 	if !ok {
 		t.close(sender + " closed")
 		return
@@ -105,13 +117,16 @@ func (t *tunnel) closeWrite(to end, sender string) {
 	}
 }
 
-// abort ends both connections without waiting for what is under way, so that a
-// reset arrives as one.
+// abort ends both connections without waiting for what is under way and without
+// a word of TLS, so that a reset arrives as one.
 func (t *tunnel) abort(reason string) {
 	for _, e := range []end{t.down, t.up} {
-		if lingering, ok := inner(e.conn).(interface{ SetLinger(seconds int) error }); ok {
+		e.rec.Close(reason)
+		conn := inner(e.conn)
+		if lingering, ok := conn.(interface{ SetLinger(seconds int) error }); ok {
 			lingering.SetLinger(0)
 		}
+		conn.Close()
 	}
 	t.close(reason)
 }
@@ -119,14 +134,14 @@ func (t *tunnel) abort(reason string) {
 func (t *tunnel) close(reason string) {
 	for _, e := range []end{t.down, t.up} {
 		e.rec.Close(reason)
-		e.conn.Close()
+		e.stream.Close()
 	}
 }
 
-// inner is the connection as it was accepted.
+// inner is the connection at the bottom.
 func inner(conn net.Conn) net.Conn {
 	if over, ok := conn.(interface{ NetConn() net.Conn }); ok {
-		return over.NetConn()
+		return inner(over.NetConn())
 	}
 	return conn
 }

@@ -45,7 +45,12 @@ func (p *Proxy) speaks(rec *netlog.ConnectionRecord) wire.ClientConfig {
 // dial opens a connection to an origin and its record, which it closes if it
 // fails.
 func (p *Proxy) dial(ctx context.Context, r route) (net.Conn, *netlog.ConnectionRecord, error) {
-	rec := p.log.Open(netlog.Connection{Leg: Upstream, Network: "tcp", Host: r.target.String()})
+	rec := p.log.Open(netlog.Connection{
+		Leg:        Upstream,
+		Network:    "tcp",
+		Host:       r.target.String(),
+		OpenReason: wire.DialReason(ctx),
+	})
 	conn, err := p.dialContext(ctx, r.target)
 	if err != nil {
 		err = fmt.Errorf("dial %v: %w", r.target, bare(err))

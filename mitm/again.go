@@ -1,0 +1,106 @@
+package mitm
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/http2"
+
+	"example.com/wiretest/alpn"
+	"example.com/wiretest/netlog"
+)
+
+// maxAttempts bounds how often a request is sent, for an origin that says GOAWAY
+// to whatever it is asked.
+const maxAttempts = 4
+
+// attempted is what is known of a request that got no answer.
+type attempted struct {
+	early  bool // the origin had not stated its limit of streams
+	reused bool // others had been sent on the connection before
+}
+
+// mayRepeat says why the request may be sent again on another connection; "" is
+// that it may not. It may where the proxy's own choice of a connection is what
+// failed, of which the client knows nothing:
+//
+//   - The origin refused it unprocessed (RFC 9113, section 8.7), by a GOAWAY or
+//     because it was sent before the origin had stated its limit of streams.
+//     Any other refusal is the client's to hear of.
+//   - The connection was a used one that ended before it answered, and the
+//     method is idempotent (RFC 9110, section 9.2.2).
+func (x *exchange) mayRepeat(err error, a attempted) string {
+	if x.in.Context().Err() != nil || x.proxy.ctx.Err() != nil || x.attempts >= maxAttempts {
+		return ""
+	}
+	if x.upload != nil && !x.upload.repeatable() || x.interim.any {
+		return ""
+	}
+	switch {
+	case x.up == nil:
+		return unsent(a)
+	case x.refusedByGoAway():
+		return "GOAWAY"
+	case a.early && isRefused(err):
+		return "sent before the origin's SETTINGS"
+	case a.reused && x.unanswered() && idempotent(x.in.Method):
+		return "stale connection"
+	}
+	return ""
+}
+
+// unsent is about a request that was not even sent, because its connection
+// ended while it was being given out.
+func unsent(a attempted) string {
+	if a.reused {
+		return "stale connection"
+	}
+	return ""
+}
+
+func (x *exchange) refusedByGoAway() bool {
+	return x.lease.Conn.Protocol() == alpn.H2 && strings.HasPrefix(x.up.Request().Err, "refused by GOAWAY")
+}
+
+// unanswered reports whether the connection has ended, and nothing of an answer
+// came.
+func (x *exchange) unanswered() (nothing bool) {
+	if !isClosed(x.lease.Conn.Done()) {
+		return false
+	}
+	x.up.Update(func(q *netlog.Request) { nothing = q.FirstByte.IsZero() && q.HeaderBytesDown == 0 })
+	return nothing
+}
+
+// idempotent is by RFC 9110, section 9.2.2.
+func idempotent(method string) bool {
+	return slices.Contains([]string{
+		http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, http.MethodPut, http.MethodDelete,
+	}, method)
+}
+
+// noteRepeat records that the proxy sends the request again, which nobody has
+// asked it to do.
+func (x *exchange) noteRepeat(why string) {
+	if x.up == nil {
+		return
+	}
+	x.up.End("not answered")
+	x.up.Update(func(q *netlog.Request) { q.Err += "; sent again by the proxy: " + why })
+}
+
+func isRefused(err error) bool {
+	code, ok := codeOf(err)
+	return ok && code == http2.ErrCodeRefusedStream
+}
+
+// codeOf is the code of the RST_STREAM that err is about.
+func codeOf(err error) (code http2.ErrCode, ok bool) {
+	var reset http2.StreamError
+	if !errors.As(err, &reset) {
+		return 0, false
+	}
+	return reset.Code, true
+}

@@ -1,0 +1,40 @@
+package mitm
+
+import (
+	"golang.org/x/net/http2"
+
+	"example.com/wiretest/alpn"
+	"example.com/wiretest/netlog"
+)
+
+// linkResets has the request to the origin end as the client's does. net/http
+// would say CANCEL, whatever the client said.
+func (x *exchange) linkResets(up *netlog.RequestRecord) {
+	conn := x.lease.Conn
+	if x.stream == nil || conn.Protocol() != alpn.H2 {
+		return
+	}
+	to := conn.Control().StreamOf(up)
+	x.stream.OnReset(func(code http2.ErrCode) {
+		if code != http2.ErrCodeCancel {
+			to.ResetAs(code) // an error is that the stream is over, and then there is nothing to say
+		}
+	})
+}
+
+// resetToo has the client's request, when it is given up, end with the code by
+// which the origin has ended its own. It reports false if there is none, or if
+// the client's protocol has no codes.
+func (x *exchange) resetToo(err error) bool {
+	if x.in.ProtoMajor != 2 || x.stream == nil {
+		return false
+	}
+	code, ok := codeOf(err)
+	if !ok {
+		return false
+	}
+	if code != http2.ErrCodeInternal { // which is what net/http says
+		x.stream.ResetAs(code)
+	}
+	return true
+}
