@@ -140,6 +140,25 @@ func TestConnsConformInVirtualTime(t *testing.T) {
 	}
 }
 
+// Rate, buffer and loss change when things end, not how.
+func TestConnsOfShapedPathsConformInVirtualTime(t *testing.T) {
+	for shape, p := range map[string]linkdelay.Path{
+		"rate":   {Delay: 5 * ms, Rate: 1e9},
+		"buffer": {Delay: 5 * ms, Rate: 1e9, Buffer: 2 << 20},
+		"window": {Delay: 5 * ms, Congestion: linkdelay.Cubic},
+		"loss":   {Delay: 5 * ms, Loss: 0.01, Buffer: 2 << 20},
+	} {
+		for name, test := range conformance {
+			t.Run(name+" with "+shape, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					near, far := pairIn(t, linkdelay.NewNetwork(t, both(p)))
+					test(t, near, far)
+				})
+			})
+		}
+	}
+}
+
 func noise(n int) []byte {
 	p := make([]byte, n)
 	rand.NewChaCha8([32]byte{}).Read(p)

@@ -32,6 +32,11 @@ func TestConnsConformInRealTime(t *testing.T) {
 		{"memory without delay", linkdelay.StartNetwork, linkdelay.Link{}},
 		{"memory with 200 µs", linkdelay.StartNetwork, linkdelay.RTT(400 * time.Microsecond)},
 		{"memory with 5 ms", linkdelay.StartNetwork, linkdelay.RTT(10 * time.Millisecond)},
+		{"memory with a rate", linkdelay.StartNetwork, both(linkdelay.Path{Delay: 200 * us, Rate: 1e9})},
+		{"memory with a buffer", linkdelay.StartNetwork, both(linkdelay.Path{Delay: 200 * us, Buffer: 64 << 10})},
+		{"memory with a rate and a buffer", linkdelay.StartNetwork, both(linkdelay.Path{Rate: 1e9, Queue: 20_000, Buffer: 64 << 10})},
+		{"memory with loss", linkdelay.StartNetwork, both(linkdelay.Path{Delay: 200 * us, Loss: 0.001, Buffer: 64 << 10})},
+		{"loopback with a rate", linkdelay.StartLoopback, both(linkdelay.Path{Delay: 200 * us, Rate: 1e9})},
 		{"loopback without delay", linkdelay.StartLoopback, linkdelay.Link{}},
 		{"loopback with 2 ms", linkdelay.StartLoopback, linkdelay.RTT(4 * time.Millisecond)},
 	} {

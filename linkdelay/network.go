@@ -125,9 +125,12 @@ func (n *Network) SetLink(a, b string, link Link) {
 		n.fail(err)
 		return
 	}
-	if w := n.Wire(a, b); w != nil {
-		w.SetLink(link)
+	w, err := n.wireOf("SetLink", a, b)
+	if err != nil {
+		n.fail(err)
+		return
 	}
+	w.SetLink(link)
 }
 
 // Wire is the link between hosts a and b, to be changed and watched while it
@@ -137,14 +140,14 @@ func (n *Network) Wire(a, b string) *Wire {
 	if n.tb != nil {
 		n.tb.Helper()
 	}
-	w, err := n.wireOf(a, b)
+	w, err := n.wireOf("Wire", a, b)
 	if err != nil {
 		n.fail(err)
 	}
 	return w
 }
 
-func (n *Network) wireOf(a, b string) (*Wire, error) {
+func (n *Network) wireOf(caller, a, b string) (*Wire, error) {
 	from, err := n.host(a)
 	if err != nil {
 		return nil, err
@@ -154,7 +157,7 @@ func (n *Network) wireOf(a, b string) (*Wire, error) {
 		return nil, err
 	}
 	if from == to {
-		return nil, fmt.Errorf("linkdelay: SetLink: %q and %q are one host, and a host has no link to itself", a, b)
+		return nil, fmt.Errorf("linkdelay: %s: %q and %q are one host, and a host has no link to itself", caller, a, b)
 	}
 	return &Wire{wire: n.wire(from.name, to.name), from: from.name, fail: n.fail}, nil
 }
