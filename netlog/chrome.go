@@ -1,6 +1,7 @@
 package netlog
 
 import (
+	"strings"
 	"time"
 
 	"example.com/wiretest/netlog/internal/chromefile"
@@ -36,6 +37,9 @@ type chrome struct {
 	speaks map[string][]eventRef // hosts of which the browser knows that they speak h2
 	pages  bool                  // there are requests of pages
 	last   time.Time             // of an event
+
+	seen int   // events
+	kept *kept // records that Log.WriteTo wrote: nothing else is looked at then
 }
 
 // eventRef is an event as a witness.
@@ -61,7 +65,7 @@ func newChrome(opt *ReadOptions) *chrome {
 		stalled: make(map[int64]*chromeStall), queues: make(map[int64][]int64),
 		sent: make(map[int64]*attempt), speaks: make(map[string][]eventRef),
 	}
-	for _, add := range []func(){c.onRequests, c.onJobs, c.onSockets, c.onTLS, c.onSessions, c.onQUIC, c.onStalls, c.onAltServices} {
+	for _, add := range []func(){c.onRequests, c.onJobs, c.onSockets, c.onTLS, c.onSessions, c.onQUIC, c.onStalls, c.onAltServices, c.onKept} {
 		add()
 	}
 	return c
@@ -76,8 +80,9 @@ func (c *chrome) on(name string, do func(*event)) {
 
 func (c *chrome) see(e *event) {
 	c.counts[e.Name]++
+	c.seen++
 	c.last = later(e.Time, c.last)
-	if do := c.handlers[e.Name]; do != nil {
+	if do := c.handlers[e.Name]; do != nil && (c.kept == nil || strings.HasPrefix(e.Name, keptPrefix)) {
 		do(e)
 	}
 }

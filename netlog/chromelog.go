@@ -32,6 +32,9 @@ type conclusion struct {
 }
 
 func (c *chrome) conclude(found *chromefile.Found) *Log {
+	if c.kept != nil {
+		return c.kept.log(c, found)
+	}
 	end := &conclusion{
 		chrome: c, constants: found.Constants, log: new(Log),
 		tunnels: make(map[int64][]*conduit), byLeaf: make(map[string]int64),
