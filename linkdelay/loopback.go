@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -55,6 +56,7 @@ type loopback struct {
 	open   map[io.Closer]struct{}
 	ports  map[string]map[place]netip.AddrPort // by protocol: what stands behind a port of the Network
 	names  map[netip.AddrPort]*Addr            // the sockets for datagrams, the other way round
+	past   []*Addr                             // the last names of sockets that are closed
 }
 
 func newLoopback(n *Network) *loopback {
@@ -131,12 +133,20 @@ func (l *loopback) release(addr *Addr) {
 	delete(l.ports[addr.network], addr.place)
 }
 
+// keptNames is how many closed sockets are known by name: what they sent last
+// may not have been read.
+const keptNames = 64
+
 // unname is for when the socket behind a name is about to be closed: the kernel
 // may give its port to the next.
 func (l *loopback) unname(addr *Addr) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.names, addrPort(addr.real))
+	l.past = append(l.past, addr)
+	if len(l.past) > keptNames {
+		l.past = slices.Delete(l.past, 0, 1)
+	}
 }
 
 func (l *loopback) behind(network string, at place) (netip.AddrPort, bool) {
@@ -152,6 +162,11 @@ func (l *loopback) name(real netip.AddrPort) net.Addr {
 	defer l.mu.Unlock()
 	if addr := l.names[real]; addr != nil {
 		return addr
+	}
+	for _, addr := range slices.Backward(l.past) {
+		if addrPort(addr.real) == real {
+			return addr
+		}
 	}
 	return net.UDPAddrFromAddrPort(real)
 }
