@@ -59,7 +59,9 @@ func ownRequest(req *http.Request) *http.Request {
 // frame was written, before net/http lets another request write its own.
 func (c *ClientConn) roundTripH2(req *http.Request, s *sending) (*http.Response, error) {
 	ctx := httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
+		WroteHeaderField: func(string, []string) { s.begun.Store(true) },
 		WroteHeaders: func() {
+			defer close(s.wrote)
 			rec := c.pipe.tap.Last()
 			s.before = c.lastSent
 			c.lastSent = rec

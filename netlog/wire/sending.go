@@ -13,10 +13,13 @@ type sending struct {
 	started func(*netlog.RequestRecord)
 	over    atomic.Bool
 	told    chan struct{} // closed after the callback, or when there will be none
+
+	begun atomic.Bool   // on h2: the head is being written
+	wrote chan struct{} // closed when it was, if it was begun
 }
 
 func newSending(started func(*netlog.RequestRecord)) *sending {
-	return &sending{started: started, told: make(chan struct{})}
+	return &sending{started: started, told: make(chan struct{}), wrote: make(chan struct{})}
 }
 
 // sent tells that the head was sent; rec is the tap's last record. There is
@@ -32,8 +35,13 @@ func (s *sending) sent(rec *netlog.RequestRecord) {
 	close(s.told)
 }
 
-// giveUp makes sure that no callback comes anymore, and that none still runs.
+// giveUp makes sure that no callback comes anymore, and that none still runs. A
+// head that is being written is waited for: the peer will have had the request,
+// so the caller is to have its record.
 func (s *sending) giveUp() {
+	if s.begun.Load() {
+		<-s.wrote
+	}
 	if s.over.CompareAndSwap(false, true) {
 		close(s.told)
 	}
