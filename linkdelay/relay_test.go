@@ -274,6 +274,7 @@ func (endless) Read(p []byte) (int, error) { return len(p), nil }
 func TestRelayCloseEndsEverything(t *testing.T) {
 	checkLeaks(t)
 	near, far, relay := relayedPair(t, linkdelay.RTT(100*ms))
+	requirePasses(t, near, far, "connected")
 	near.Write(noise(1 << 20))
 	require.NoError(t, relay.Close())
 	require.NoError(t, relay.Close(), "closing again does nothing")
