@@ -99,7 +99,7 @@ func (p *Pool) leave(host string, w *waiter, cause error) {
 		w.err = cause
 		h.schedule()
 		if d != nil && d.owner == nil && p.cfg.Abandon {
-			h.abandon(d)
+			h.abandon(d, cause)
 		}
 		p.mu.Unlock()
 		return

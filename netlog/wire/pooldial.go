@@ -8,30 +8,30 @@ import (
 // dial is a connection being opened.
 type dial struct {
 	owner  *waiter // gets its failure; nil if nobody waits for it
-	cancel context.CancelFunc
+	cancel context.CancelCauseFunc
 }
 
 // startDial opens a connection for w. Pool.Close waits for it.
 func (h *poolHost) startDial(w *waiter) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(w.ctx))
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(w.ctx))
 	ctx = context.WithValue(ctx, dialReasonKey, h.dialReason())
 	d := &dial{owner: w, cancel: cancel}
 	w.dial = d
 	h.dials = append(h.dials, d)
 	h.pool.tasks.Go(func() {
-		defer cancel()
-		stop := context.AfterFunc(h.pool.ctx, cancel)
+		defer cancel(nil)
+		stop := context.AfterFunc(h.pool.ctx, func() { cancel(errPoolClosed) })
 		defer stop()
 		client, err := h.pool.cfg.Dial(ctx, h.name)
 		h.dialled(d, client, err)
 	})
 }
 
-// abandon ends a dial that runs for nobody. The next who waits gets one of its
-// own.
-func (h *poolHost) abandon(d *dial) {
+// abandon ends a dial that runs for nobody, for the cause for which the last who
+// waited went away. The next who waits gets one of its own.
+func (h *poolHost) abandon(d *dial, cause error) {
 	h.dials = remove(h.dials, d)
-	d.cancel()
+	d.cancel(cause)
 }
 
 // DialReason says why a Pool calls its Dial with ctx: a connection's
