@@ -23,9 +23,7 @@ func TestLoopback(t *testing.T) {
 	for i, l := range limits() {
 		for _, proto := range []string{alpn.H2, alpn.HTTP11} {
 			site := origin.New(t, &origin.Config{ALPN: alpn.Only(proto), Handler: l.site(work)})
-			tr := site.Transport(nil)
-			tr.MaxIdleConnsPerHost = 3
-			r := readBy(t, tr, site, l, proto, 3)
+			r := readBy(t, transport(site, nil, 3), site, l, proto, 3)
 			all = append(all, r)
 			if runtime.GOOS == "linux" {
 				var err error
@@ -53,9 +51,7 @@ func TestWhatTheTenLinesSay(t *testing.T) {
 		ALPN:    alpn.Only(alpn.HTTP11),
 		Handler: origin.PerConnection(1, origin.Work(5*time.Millisecond, certificates())),
 	})
-	tr := site.Transport(nil)
-	tr.MaxIdleConnsPerHost = 3
-	f := &follower{http: &http.Client{Transport: tr}, url: site.URL, workers: 3}
+	f := &follower{http: &http.Client{Transport: transport(site, nil, 3)}, url: site.URL, workers: 3}
 	require.NoError(t, f.read(t.Context()))
 	said := &spoken{TB: t}
 	said.run(func() { netlog.RequireConnections(said, site.Log(), 1, "", netlog.Used()) }) // as over HTTP/2

@@ -30,9 +30,16 @@ type run struct {
 func read(t *testing.T, l limit, proto string, workers int, work time.Duration, server, client origin.Net) *run {
 	t.Helper()
 	site := origin.New(t, &origin.Config{Net: server, ALPN: alpn.Only(proto), Handler: l.site(work)})
-	tr := site.Transport(client)
-	tr.MaxIdleConnsPerHost = workers // of net/http's own two a third would be closed after each answer
-	return readBy(t, tr, site, l, proto, workers)
+	return readBy(t, transport(site, client, workers), site, l, proto, workers)
+}
+
+// transport has as many connections as there are workers. net/http's own would
+// keep two of them between two answers, and on sockets now and then open one
+// more than it then needs.
+func transport(site *origin.Server, from origin.Net, workers int) *http.Transport {
+	tr := site.Transport(from)
+	tr.MaxConnsPerHost, tr.MaxIdleConnsPerHost = workers, workers
+	return tr
 }
 
 func readBy(t *testing.T, by http.RoundTripper, site *origin.Server, l limit, proto string, workers int) *run {
