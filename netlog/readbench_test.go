@@ -16,7 +16,7 @@ import (
 )
 
 // The figures are stated for 100 MB; a shorter log shows as much each time.
-var syntheticMB = flag.Int("synthetic-mb", 16, "length of the synthetic log in MB")
+var syntheticMB = flag.Int("synthetic-mb", 8, "length of the synthetic log in MB")
 
 func syntheticText(b *testing.B, name string) []byte {
 	b.Helper()
