@@ -87,3 +87,48 @@ func test(name string, body func(t *testing.T)) {
 		}
 	}}})
 }
+
+// A link that is changed while it carries traffic, and watched.
+func ExampleWire() {
+	test("ExampleWire", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			network := linkdelay.NewNetwork(t, linkdelay.RTT(100*time.Millisecond))
+			phone, _ := network.Host("phone.test").ListenPacket(t.Context(), "udp", ":0")
+			origin, _ := network.Host("origin.test").ListenPacket(t.Context(), "udp", ":443")
+			wire := network.Wire("phone.test", "origin.test")
+			link := wire.Link()
+			link.Up.MaxDatagram = 1200
+			wire.SetLink(link)
+			go phone.WriteTo(make([]byte, 1400), origin.LocalAddr())
+			go phone.WriteTo(make([]byte, 1000), origin.LocalAddr())
+			wire.WaitFor(t.Context(), linkdelay.DroppedOver(1350))
+			wire.WaitFor(t.Context(), linkdelay.Delivered(linkdelay.Up, 1000))
+			fmt.Println(wire.Stats().Up.Datagrams)
+		})
+	})
+	// Output:
+	// in 2 datagrams, 2400 bytes, delivered 1 datagrams, 1000 bytes, dropped by "too big" 1 datagrams, 1400 bytes
+}
+
+// One lost segment holds back what follows it, for a round trip more.
+func ExampleNth() {
+	test("ExampleNth", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			link := linkdelay.RTT(100 * time.Millisecond)
+			link.Down.Drop = linkdelay.Nth(5)
+			network := linkdelay.NewNetwork(t, link)
+			ln, _ := network.Host("origin.test").Listen(t.Context(), "tcp", ":80")
+			pc, _ := network.Host("pc.test").DialContext(t.Context(), "tcp", "origin.test:80")
+			origin, _ := ln.Accept()
+			start := time.Now()
+			origin.Write(make([]byte, 14600))
+			for _, part := range []int{4 * 1460, 6 * 1460} {
+				io.ReadFull(pc, make([]byte, part))
+				fmt.Println(part, "bytes after", time.Since(start).Round(time.Millisecond))
+			}
+		})
+	})
+	// Output:
+	// 5840 bytes after 50ms
+	// 8760 bytes after 150ms
+}
