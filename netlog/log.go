@@ -3,6 +3,7 @@ package netlog
 import (
 	"cmp"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -28,8 +29,11 @@ type Log struct {
 }
 
 // New returns an empty Log for one test. When that test fails, it prints the
-// Log and writes it in full, with every request, as a netlog-….txt to the
-// test's ArtifactDir, which go test keeps if told to by -artifacts.
+// Log and writes it to the test's ArtifactDir, which go test keeps if told to by
+// -artifacts: in full, with every request, as a netlog-….txt; as a netlog-….json
+// for Chrome's viewers (see WriteTo); and drawn, as netlog-…-waterfall.svg and
+// netlog-…-lanes.svg (see WriteWaterfall). A Log of more than 20,000 requests is
+// kept as text alone.
 func New(tb testing.TB) *Log {
 	log := new(Log)
 	tb.Cleanup(func() {
@@ -42,16 +46,37 @@ func New(tb testing.TB) *Log {
 	return log
 }
 
+// keep writes what is left of a failed test: as text, as a NetLog for Chrome's
+// viewers, and as pictures.
 func (l *Log) keep(tb testing.TB) {
 	tb.Helper()
-	file, err := os.CreateTemp(tb.ArtifactDir(), "netlog-*.txt") // a test may have several logs
-	if err == nil {
-		_, err = file.WriteString(l.full())
-		err = errors.Join(err, file.Close())
+	type form struct {
+		pattern string
+		write   func(io.Writer) error
 	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) { // a folder that go test does not keep is gone when a second log comes
-		tb.Logf("netlog: keep the log of the failed test: %v", err)
+	all := []form{{"netlog-*.txt", func(w io.Writer) error { _, err := io.WriteString(w, l.full()); return err }}}
+	const mostLooked = 20_000 // requests that a viewer can show
+	if len(l.Requests()) <= mostLooked {
+		all = append(all,
+			form{"netlog-*.json", func(w io.Writer) error { _, err := l.WriteTo(w); return err }},
+			form{"netlog-*-waterfall.svg", l.WriteWaterfall},
+			form{"netlog-*-lanes.svg", func(w io.Writer) error { return l.WriteWaterfallWith(w, &WaterfallOptions{Lanes: true}) }})
 	}
+	for _, one := range all {
+		err := keepFile(tb.ArtifactDir(), one.pattern, one.write)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // a folder that go test does not keep is gone when a second log comes
+			tb.Logf("netlog: keep the log of the failed test: %v", err)
+		}
+	}
+}
+
+// keepFile makes a name that is new: a test may have several logs.
+func keepFile(dir, pattern string, write func(io.Writer) error) error {
+	file, err := os.CreateTemp(dir, pattern)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(file), file.Close())
 }
 
 // Connections returns the connections that match every filter, in order of
