@@ -3,6 +3,8 @@ package origin
 import (
 	"fmt"
 	"net/http"
+	"sync"
+	"sync/atomic"
 
 	"golang.org/x/net/http2"
 
@@ -64,3 +66,45 @@ func ResetWith(code http2.ErrCode) Action { return wire.ResetWith(code) }
 
 // Hang never answers; the client gives up, or the origin closes.
 func Hang(w http.ResponseWriter, r *http.Request, next http.Handler) { wire.Hang(w, r, next) }
+
+// Settings changes settings in flight by a further SETTINGS frame, and then
+// serves the request. What of them can be changed is told at
+// wire.Control.SendSettings; what cannot resets the stream. On HTTP/1.1 it
+// changes nothing.
+func Settings(settings ...http2.Setting) Action {
+	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		if c := wire.ControlOf(r); c != nil && c.Protocol() == "h2" && c.SendSettings(settings...) != nil {
+			Reset(w, r, next)
+		}
+		next.ServeHTTP(w, r)
+	}
+}
+
+// Pings floods the client with n PING frames, each of which it is to answer, and
+// then serves the request. On HTTP/1.1 there are none.
+func Pings(n int) Action {
+	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		if c := wire.ControlOf(r); c != nil {
+			for i := 0; i < n && r.Context().Err() == nil; i++ {
+				if c.Ping([8]byte{'f', 'l', 'o', 'o', 'd', byte(i >> 16), byte(i >> 8), byte(i)}) != nil {
+					break
+				}
+			}
+		}
+		next.ServeHTTP(w, r)
+	}
+}
+
+// Calm serves n requests of each connection, and refuses the next by GOAWAY
+// ENHANCE_YOUR_CALM (RFC 9113, section 7), which ends the connection.
+func Calm(n int, next http.Handler) http.Handler {
+	var spent sync.Map // by connection: *atomic.Int64
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		count, _ := spent.LoadOrStore(ByConnection(r), new(atomic.Int64))
+		if count.(*atomic.Int64).Add(1) > int64(n) {
+			GoAwayWith(http2.ErrCodeEnhanceYourCalm, "")(w, r, next)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
