@@ -69,6 +69,85 @@ func ResetWith(code http2.ErrCode) Action {
 	}
 }
 
+// ResetAfter serves the request and resets its stream, or on HTTP/1.1 the
+// connection, behind the first n bytes of the answer's body. An answer that is
+// no longer passes whole.
+func ResetAfter(n int64, code http2.ErrCode) Action {
+	return cutAfter(n, func(s *Stream, r *http.Request) {
+		if s.id == 0 {
+			s.Control().Abort()
+		}
+		s.ResetAs(code)
+	})
+}
+
+// CloseAfter serves the request and closes its connection behind the first n
+// bytes of the answer's body. An answer that is no longer passes whole.
+func CloseAfter(n int64) Action {
+	return cutAfter(n, func(s *Stream, r *http.Request) {
+		s.Flushed(r.Context())
+		s.Control().Close()
+	})
+}
+
+// AbortAfter is CloseAfter by a reset of the connection, by which some of the
+// bytes may be lost.
+func AbortAfter(n int64) Action {
+	return cutAfter(n, func(s *Stream, r *http.Request) {
+		s.Flushed(r.Context())
+		s.Control().Abort()
+	})
+}
+
+func cutAfter(n int64, cut func(*Stream, *http.Request)) Action {
+	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		s := StreamOf(r)
+		if s == nil {
+			panic(http.ErrAbortHandler)
+		}
+		next.ServeHTTP(&cutWriter{ResponseWriter: w, left: n, cut: func() { cut(s, r) }}, r)
+	}
+}
+
+// cutWriter ends an answer.
+type cutWriter struct {
+	http.ResponseWriter
+	left int64
+	cut  func()
+}
+
+func (w *cutWriter) Write(p []byte) (int, error) {
+	if int64(len(p)) <= w.left {
+		w.left -= int64(len(p))
+		return w.ResponseWriter.Write(p)
+	}
+	w.ResponseWriter.Write(p[:w.left])
+	http.NewResponseController(w.ResponseWriter).Flush()
+	w.cut()
+	panic(http.ErrAbortHandler)
+}
+
+// Unwrap is for http.ResponseController.
+func (w *cutWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// CloseBehind serves the request and closes its connection right behind the
+// answer, of which the answer says nothing.
+func CloseBehind(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	if s := StreamOf(r); s != nil {
+		s.CloseBehind()
+	}
+	next.ServeHTTP(w, r)
+}
+
+// NoContinue serves the request without ever sending 100 (RFC 9110, section
+// 10.1.1): a handler that reads the body waits for a client that has one.
+func NoContinue(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	if s := StreamOf(r); s != nil {
+		s.NoContinue()
+	}
+	next.ServeHTTP(w, r)
+}
+
 // Hang answers nothing until the client gives up or the Server closes.
 func Hang(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	<-r.Context().Done()

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"strings"
 	"testing"
 	"time"
@@ -116,4 +117,139 @@ func TestFaults(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestFaultsInTheAnswer cuts a body of ten bytes behind the fourth.
+func TestFaultsInTheAnswer(t *testing.T) {
+	type outcome struct{ body, h1, h2 string }
+	for _, c := range []struct {
+		name string
+		do   wire.Action
+		want outcome
+	}{
+		{"reset", wire.ResetAfter(4, 0xb), outcome{"0123", "reset by server", "RST_STREAM ENHANCE_YOUR_CALM sent by server"}},
+		{"close", wire.CloseAfter(4), outcome{"0123", "closed by server", "closed by server"}},
+		{"close at once", wire.CloseAfter(0), outcome{"", "closed by server", "closed by server"}},
+		{"abort", wire.AbortAfter(4), outcome{"0123", "reset by server", "reset by server"}},
+		{"not reached", wire.CloseAfter(10), outcome{"0123456789", "", ""}},
+		{"behind", wire.CloseBehind, outcome{"0123456789", "", ""}},
+	} {
+		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
+			for _, s := range allSpoken {
+				eachWorld(t, func(t *testing.T, w *world) {
+					p := &pair{t: t, world: w, spoken: s}
+					p.config.Faults = []wire.Fault{{Do: c.do, Match: func(r *http.Request) bool { return r.URL.Path == "/it" }}}
+					p.start(func(w http.ResponseWriter, r *http.Request) {
+						io.WriteString(w, "01")
+						io.WriteString(w, "23456789")
+					})
+					client := p.client()
+					require.Equal(t, "0123456789", fetch(t, client, p.get("/1")))
+					resp, err := client.RoundTrip(p.get("/it"), nil)
+					require.NoError(t, err)
+					body, err := io.ReadAll(resp.Body)
+					resp.Body.Close()
+					want := c.want.h1
+					if p.protocol == "h2" {
+						want = c.want.h2
+					}
+					require.Equal(t, want != "", err != nil, "%v", err)
+					require.True(t, strings.HasPrefix(c.want.body, string(body)), "%q", body)
+					if c.do == nil || c.name != "abort" && c.name != "reset" {
+						require.Equal(t, c.want.body, string(body))
+					}
+					if c.name == "behind" {
+						<-client.Closed()
+						p.closed(1)
+						require.Equal(t, "closed by server", p.serverLog.Connections()[0].CloseReason)
+					}
+					client.Close()
+					p.ended(2)
+					require.Contains(t, p.requests()[1].Err, want)
+				})
+			}
+		})
+	}
+}
+
+// closed waits until n connections have closed.
+func (p *pair) closed(n int) {
+	for {
+		over := 0
+		for _, c := range p.serverLog.Connections() {
+			if !c.Closed.IsZero() {
+				over++
+			}
+		}
+		if over == n {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// TestNoContinue has a client wait in vain for 100, and then send its body
+// without it.
+func TestNoContinue(t *testing.T) {
+	for _, faulty := range []bool{false, true} {
+		for _, s := range allSpoken {
+			inMemory(t, func(t *testing.T, w *world) {
+				p := &pair{t: t, world: w, spoken: s}
+				if faulty {
+					p.config.Faults = []wire.Fault{{Do: wire.NoContinue}}
+				}
+				p.start(func(w http.ResponseWriter, r *http.Request) { io.Copy(w, r.Body) })
+				client := p.client()
+				for range 2 {
+					req, err := http.NewRequest("POST", p.url("/"), strings.NewReader("body"))
+					require.NoError(t, err)
+					req.Header.Set("Expect", "100-continue")
+					continued := 0
+					req = req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{Got100Continue: func() { continued++ }}))
+					begin := time.Now()
+					require.Equal(t, "body", fetch(t, client, req))
+					want := time.Duration(0)
+					if faulty {
+						want = time.Second
+					}
+					require.Equal(t, want, time.Since(begin).Round(time.Millisecond))
+					require.Equal(t, faulty, continued == 0)
+				}
+			})
+		}
+	}
+}
+
+// TestFaultsAreCounted wants each on its request, and those that match in their
+// own order.
+func TestFaultsAreCounted(t *testing.T) {
+	say := func(word string) wire.Action {
+		return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			io.WriteString(w, word+" ")
+			next.ServeHTTP(w, r)
+		}
+	}
+	img := func(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/img") }
+	eachProtocol(t, func(t *testing.T, p *pair) {
+		p.config.Faults = []wire.Fault{
+			{Request: 2, Do: say("second")},
+			{Request: 2, Match: img, Do: say("second image")},
+			{Match: img, Do: say("image")},
+			{Request: 5, Do: say("fifth")},
+		}
+		p.start(hello)
+		a, b := p.client(), p.client()
+		for i, c := range []struct {
+			conn       *wire.ClientConn
+			path, want string
+		}{
+			{a, "/", "hello"},
+			{b, "/img1", "second image hello"},
+			{a, "/", "hello"},
+			{b, "/img2", "second image image hello"},
+			{a, "/", "fifth hello"},
+		} {
+			require.Equal(t, c.want, fetch(t, c.conn, p.get(c.path)), "request %d", i+1)
+		}
+	})
 }

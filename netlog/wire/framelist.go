@@ -79,7 +79,11 @@ func (l FrameList) String() string {
 			f.At.Sub(l[0].At).Round(time.Microsecond), from, f.Type, f.Stream, f.Length, f.flags(), f.Detail)
 	}
 	w.Flush()
-	return b.String()
+	lines := strings.Split(b.String(), "\n")
+	for i, line := range lines {
+		lines[i] = strings.TrimRight(line, " ")
+	}
+	return strings.Join(lines, "\n")
 }
 
 func (f *Frame) flags() string {

@@ -130,6 +130,7 @@ func (a *h1Answers) done() {
 	if x.rec != nil {
 		x.rec.End("")
 	}
+	x.wasAnswered()
 }
 
 // current is the request that is being answered; nil if there is none.

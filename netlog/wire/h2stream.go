@@ -170,6 +170,7 @@ func (h *h2Conn) endStream(f *h2Flow, id uint32) {
 		}
 	default:
 		s.answered = true
+		s.wasAnswered()
 		s.rec.End("")
 		if s.asked {
 			delete(h.streams, id)

@@ -2,8 +2,12 @@ package wire_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
+	"path"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -263,4 +267,309 @@ func TestTrailersThatNobodyDeclared(t *testing.T) {
 			require.Equal(t, "200", st.status)
 		}
 	})
+}
+
+// TestHalfClose ends the answer of a tunnel while its request goes on.
+func TestHalfClose(t *testing.T) {
+	bent(t, func(w http.ResponseWriter, r *http.Request) {
+		s := wire.StreamOf(r)
+		if r.URL.Path == "/before-the-head" {
+			s.CloseWrite()
+		}
+		io.WriteString(w, "first words")
+		http.NewResponseController(w).Flush()
+		if err := s.CloseWrite(); err != nil && r.URL.Path != "/before-the-head" {
+			panic(err)
+		}
+		s.Flushed(r.Context())
+		more := make([]byte, 10<<10)
+		for range 20 { // more than the window: it is swallowed, and given back
+			w.Write(more)
+			http.NewResponseController(w).Flush()
+		}
+		got, err := io.ReadAll(r.Body)
+		s.Record().Update(func(q *netlog.Request) { q.URL = fmt.Sprint(string(got), err) })
+	}, func(t *testing.T, p *pair, c *strict) {
+		c.asks(1, "POST", "/", false)
+		c.data(1, false, "still ")
+		st := c.over(1)
+		require.Equal(t, "first words", string(st.body))
+		c.data(1, true, "here")
+		c.asks(3, "POST", "/before-the-head", false)
+		c.over(3)
+		c.data(3, true, "second")
+		c.asks(5, "POST", "/", false)
+		require.Equal(t, "first words", string(c.over(5).body))
+		c.data(5, true, "third")
+		for i, want := range []string{"still here<nil>", "second<nil>", "third<nil>"} {
+			for p.requests()[i].URL != want {
+				time.Sleep(time.Millisecond)
+			}
+		}
+		require.Equal(t, 3, p.serverLog.Connections()[0].Requests)
+	})
+}
+
+// TestClientHalfClose ends a request whose body goes on for net/http.
+func TestClientHalfClose(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		var log netlog.Log
+		s, c := newStrictServer(t, w, &log)
+		body, write := io.Pipe()
+		req, _ := http.NewRequest("POST", "http://origin.test/", body)
+		var stream *wire.Stream
+		go func() {
+			s.got("HEADERS 1 ")
+			s.heads(1, false, ":status", "200")
+		}()
+		resp, err := c.RoundTrip(req, func(rec *netlog.RequestRecord) { stream = c.Control().StreamOf(rec) })
+		require.NoError(t, err)
+		io.WriteString(write, "words")
+		s.got("DATA 1 5")
+		require.NoError(t, stream.CloseWrite())
+		s.got("DATA 1 0 END")
+		require.EqualError(t, stream.SendTrailers(nil), "wire: control: SendTrailers: the end of the stream was sent")
+		io.WriteString(write, "swallowed")
+		write.Close()
+		s.data(1, true, "answer")
+		got, err := io.ReadAll(resp.Body)
+		require.NoError(t, err)
+		require.Equal(t, "answer", string(got))
+		require.Equal(t, "words", string(s.stream(1).body))
+	})
+}
+
+// TestClientTrailers puts trailers behind a request and sees those of the
+// answer.
+func TestClientTrailers(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		var log netlog.Log
+		s, c := newStrictServer(t, w, &log)
+		body, write := io.Pipe()
+		req, _ := http.NewRequest("POST", "http://origin.test/", body)
+		var stream *wire.Stream
+		go func() {
+			s.got("HEADERS 1 ")
+			s.heads(1, false, ":status", "200")
+			s.over(1)
+			s.data(1, false, "answer")
+			s.heads(1, true, "nobody", "declared")
+		}()
+		resp, err := c.RoundTrip(req, func(rec *netlog.RequestRecord) { stream = c.Control().StreamOf(rec) })
+		require.NoError(t, err)
+		require.ErrorContains(t, stream.SendTrailers(http.Header{"a b": {""}}), `trailer "a b" is no field name`)
+		require.NoError(t, stream.SendTrailers(http.Header{"Sum": {"5"}, "Big": {strings.Repeat("x", 40<<10)}}))
+		io.WriteString(write, "words")
+		write.Close()
+		_, err = io.ReadAll(resp.Body)
+		require.NoError(t, err)
+		require.Equal(t, "5", s.stream(1).trailer.Get("Sum"))
+		require.Len(t, s.stream(1).trailer.Get("Big"), 40<<10)
+		require.Equal(t, http.Header{"Nobody": {"declared"}}, stream.AnswerTrailers())
+	})
+}
+
+func TestHeldSettings(t *testing.T) {
+	inMemory(t, func(t *testing.T, w *world) {
+		p := &pair{t: t, world: w, spoken: spoken{"h2c", "h2", false}}
+		p.config.MaxConcurrentStreams = 2
+		p.config.Prepare = func(c *wire.Control) { c.HoldSettings(3 * time.Second) }
+		p.start(func(w http.ResponseWriter, r *http.Request) { io.Copy(w, r.Body) })
+		c := p.strictClient()
+		begin := time.Now()
+		for id := uint32(1); id <= 5; id += 2 {
+			c.asks(id, "POST", "/", false)
+		}
+		require.Equal(t, http2.ErrCodeRefusedStream, c.wasReset(5), "sent before the limit was known")
+		require.Equal(t, 3*time.Second, time.Since(begin))
+		c.data(1, true, "one")
+		c.data(3, true, "three")
+		require.Equal(t, "one", string(c.over(1).body))
+		require.Equal(t, "three", string(c.over(3).body))
+		require.Contains(t, c.all()[0], "SETTINGS 0 [")
+	})
+}
+
+func TestHeldSettingsAreReleased(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		p := &pair{t: t, world: w, spoken: spoken{"h2c", "h2", false}}
+		p.config.Prepare = func(c *wire.Control) { c.HoldSettings(0) }
+		p.start(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/release" {
+				wire.ControlOf(r).ReleaseSettings()
+			}
+			hello(w, r)
+		})
+		c := p.strictClient()
+		c.asks(1, "GET", "/", true)
+		c.asks(3, "GET", "/release", true)
+		require.Equal(t, "hello", string(c.over(3).body))
+		require.Equal(t, "hello", string(c.over(1).body))
+	})
+}
+
+func TestHeldSettingsEndWithTheConnection(t *testing.T) {
+	for _, d := range []time.Duration{0, time.Nanosecond, time.Hour} {
+		eachWorld(t, func(t *testing.T, w *world) {
+			p := &pair{t: t, world: w, spoken: spoken{"h2", "h2", true}}
+			p.config.Prepare = func(c *wire.Control) { c.HoldSettings(d) }
+			p.start(hello)
+			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+			defer cancel()
+			_, err := p.client().RoundTrip(p.get("/").WithContext(ctx), nil)
+			require.Equal(t, d != time.Nanosecond, err != nil, "%v", err)
+		})
+	}
+}
+
+func TestFurtherSettings(t *testing.T) {
+	bent(t, func(w http.ResponseWriter, r *http.Request) {
+		c := wire.ControlOf(r)
+		errs := []error{
+			c.SendSettings(http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: 1}, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 10 << 10}),
+			c.SendSettings(),
+			c.Ping([8]byte{1, 2, 3}),
+			c.SendSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 100}),
+			c.SendSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 2 << 20}),
+			c.SendSettings(http2.Setting{ID: http2.SettingHeaderTableSize, Val: 1 << 20}),
+			c.SendSettings(http2.Setting{ID: http2.SettingEnablePush, Val: 7}),
+		}
+		io.Copy(io.Discard, r.Body)
+		for _, err := range errs {
+			fmt.Fprintln(w, err)
+		}
+	}, func(t *testing.T, p *pair, c *strict) {
+		c.asks(1, "POST", "/", false)
+		c.got("SETTINGS 0 [MAX_CONCURRENT_STREAMS = 1] [INITIAL_WINDOW_SIZE = 10240]")
+		c.got("PING 0")
+		for i := range 3 { // more than the new window has, as it opens
+			c.data(1, false, strings.Repeat("d", 5<<10))
+			c.until("a wider window", func() bool { return count(c.frames, "WINDOW_UPDATE 1") > i })
+		}
+		c.data(1, true, "")
+		require.Equal(t, `<nil>
+<nil>
+<nil>
+wire: control: SendSettings: INITIAL_WINDOW_SIZE = 100: net/http can keep 8192 to 1048576
+wire: control: SendSettings: INITIAL_WINDOW_SIZE = 2097152: net/http can keep 8192 to 1048576
+wire: control: SendSettings: HEADER_TABLE_SIZE = 1048576: net/http can keep 0 to 4096
+wire: control: SendSettings: ENABLE_PUSH = 7: connection error: PROTOCOL_ERROR
+`, string(c.over(1).body))
+		require.Equal(t, 1, p.serverLog.Connections()[0].StreamLimit)
+	})
+}
+
+func count(all []string, one string) (n int) {
+	for _, s := range all {
+		if s == one {
+			n++
+		}
+	}
+	return n
+}
+
+func TestFramesAreCountedAndListed(t *testing.T) {
+	inMemory(t, func(t *testing.T, w *world) {
+		var control *wire.Control
+		p := &pair{t: t, world: w, spoken: spoken{"h2c", "h2", false}}
+		p.config.Prepare = func(c *wire.Control) { control = c; c.ListFrames(12) }
+		p.start(func(w http.ResponseWriter, r *http.Request) {
+			time.Sleep(time.Second)
+			wire.ControlOf(r).GoAway(1, http2.ErrCodeEnhanceYourCalm, "bye")
+			hello(w, r)
+		})
+		c := p.strictClient(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 100})
+		c.asks(1, "GET", "/", true)
+		require.Equal(t, "hello", string(c.over(1).body))
+		frames := control.Frames()
+		require.Equal(t, map[http2.FrameType]int{http2.FrameSettings: 2, http2.FrameHeaders: 1}, frames.Up)
+		require.Equal(t, map[http2.FrameType]int{http2.FrameSettings: 2, http2.FrameWindowUpdate: 1, http2.FrameGoAway: 1, http2.FrameHeaders: 1, http2.FrameData: 1}, frames.Down)
+		table := control.Listed().String()
+		require.Contains(t, table, "0s  client  SETTINGS       0       6                              INITIAL_WINDOW_SIZE=100\n")
+		require.Contains(t, table, "1s  server  GOAWAY         0       11                             ENHANCE_YOUR_CALM last stream 1 bye\n")
+		require.Contains(t, table, "1s  server  DATA           1       5      END_STREAM\n")
+	})
+}
+
+// TestBendingIsRefusedWhereItCannotBe wants an error that says why.
+func TestBendingIsRefusedWhereItCannotBe(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		p := (&pair{t: t, world: w, spoken: spoken{"h1", "http/1.1", true}}).start(func(w http.ResponseWriter, r *http.Request) {
+			s := wire.StreamOf(r)
+			fmt.Fprintln(w, s.ID(), s.Reset(1))
+			fmt.Fprintln(w, s.Control().GoAway(1, 0, ""))
+		})
+		require.Equal(t, "0 wire: control: Reset: only HTTP/2 has it\nwire: control: GoAway: only HTTP/2 has it\n", fetch(t, p.client(), p.get("/")))
+	})
+	var log netlog.Log
+	inMemory(t, func(t *testing.T, w *world) {
+		_, c := newStrictServer(t, w, &log)
+		require.EqualError(t, c.Control().GoAway(-1, 0, ""), "wire: control: GoAway: last stream -1: want 0 to 2147483647")
+		require.EqualError(t, c.Control().HoldSettings(0), "wire: control: HoldSettings: only a server can")
+		c.Close()
+		require.EqualError(t, c.Control().Ping([8]byte{}), "wire: control: Ping: the connection is closed")
+	})
+}
+
+// TestBendingAmongMany bends one connection from many handlers at once, and
+// wants those that were left alone, and net/http's client, to notice nothing.
+func TestBendingAmongMany(t *testing.T) {
+	big := strings.Repeat("0123456789", 5000)
+	handler := func(w http.ResponseWriter, r *http.Request) {
+		s := wire.StreamOf(r)
+		c := s.Control()
+		switch path.Base(r.URL.Path) {
+		case "0":
+			s.Reset(http2.ErrCodeEnhanceYourCalm)
+		case "1":
+			s.ResetAs(http2.ErrCodeEnhanceYourCalm)
+			io.WriteString(w, "part")
+			panic(http.ErrAbortHandler)
+		case "2":
+			s.SendTrailers(http.Header{"Un": {"declared"}})
+		case "3":
+			c.Ping([8]byte{})
+			c.SendSettings(http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: 200})
+		case "4":
+			http.NewResponseController(w).Flush()
+			s.CloseWrite()
+			s.Flushed(r.Context())
+		}
+		io.WriteString(w, big)
+	}
+	for _, s := range allSpoken {
+		if s.protocol != "h2" {
+			continue
+		}
+		eachWorld(t, func(t *testing.T, w *world) {
+			p := (&pair{t: t, world: w, spoken: s}).start(handler)
+			client := p.client()
+			var all sync.WaitGroup
+			for i := range 90 {
+				all.Go(func() {
+					what := i % 6
+					resp, err := client.RoundTrip(p.get(fmt.Sprintf("/%d/%d", i, what)), nil)
+					var body []byte
+					if err == nil {
+						body, err = io.ReadAll(resp.Body)
+						resp.Body.Close()
+					}
+					switch what {
+					case 0, 1:
+						require.ErrorContains(t, err, "ENHANCE_YOUR_CALM")
+					case 4:
+						require.NoError(t, err)
+						require.Zero(t, len(body))
+					default:
+						require.NoError(t, err)
+						require.True(t, big == string(body), "%d bytes", len(body))
+						require.Equal(t, what == 2, resp.Trailer.Get("Un") == "declared")
+					}
+				})
+			}
+			all.Wait()
+			require.Equal(t, 90, p.serverLog.Connections()[0].Requests)
+			require.Empty(t, p.serverLog.Connections()[0].GoAway)
+		})
+	}
 }

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/binary"
+	"strings"
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
@@ -23,7 +24,11 @@ type outbound struct {
 
 	holding bool
 	held    []byte // by HoldSettings; the parser has not seen them
+	said    map[uint32]said
 }
+
+// said is what is held of a stream.
+type said struct{ head, end bool }
 
 func (o *outbound) init(ip *interposer) {
 	t := ip.tap
@@ -61,7 +66,7 @@ func (o *outbound) give() []byte {
 	}
 	if len(o.held) > 0 {
 		o.out = append(o.held, o.out...)
-		o.held = nil
+		o.held, o.said = nil, nil
 	}
 	o.catchUp()
 	return o.out
@@ -84,11 +89,22 @@ func (o *outbound) decide() fate {
 	switch {
 	case o.ip.isOver(o.frame.stream):
 		return o.swallow()
-	case s == nil:
-		return pass
+	case o.frame.kind == http2.FrameRSTStream:
+		return o.decideReset(s)
 	case o.frame.kind == http2.FrameData:
 		return o.decideData(s)
-	case o.frame.kind == http2.FrameRSTStream && s.has().resetAs != nil && o.gone == 0:
+	}
+	return pass
+}
+
+// decideReset notes that net/http has closed the stream: of it, too, the peer's
+// trailers may come late.
+func (o *outbound) decideReset(s *Stream) fate {
+	if open := o.ip.tap.h2.streams[o.frame.stream]; open != nil {
+		o.ip.touched[o.frame.stream] = &open.Stream
+		open.over, open.inside = true, true
+	}
+	if s != nil && s.has().resetAs != nil && o.gone == 0 {
 		return collect
 	}
 	return pass
@@ -120,18 +136,32 @@ func (o *outbound) swallow() fate {
 }
 
 func (o *outbound) decideData(s *Stream) fate {
-	if s.closed {
+	switch {
+	case s != nil && s.closed:
 		return o.swallow()
-	}
-	if s.has().trailers != nil && o.has(http2.FlagDataEndStream) && o.clear(http2.FlagDataEndStream) {
+	case !o.has(http2.FlagDataEndStream):
+	case s != nil && s.has().trailers != nil && o.clear(http2.FlagDataEndStream):
 		o.trail(s)
+	default:
+		o.note(o.frame.stream, said{head: true, end: true})
 	}
 	return pass
+}
+
+// note keeps in mind what the parser will see when held bytes are let go.
+func (o *outbound) note(stream uint32, what said) {
+	if o.holding {
+		if o.said == nil {
+			o.said = make(map[uint32]said)
+		}
+		o.said[stream] = what
+	}
 }
 
 // trail puts the trailers behind the frame, or the block, that would have ended
 // the stream.
 func (o *outbound) trail(s *Stream) {
+	s.closed = true
 	o.after = o.appendBlock(o.after, s.id, true, s.rare.trailers)
 	s.rare.trailers = nil
 }
@@ -172,7 +202,7 @@ func (o *outbound) decideEnd(s *Stream) {
 // headSent reports whether this side has sent its final head.
 func (s *Stream) headSent() bool {
 	h2 := s.tap.h2.streams[s.id]
-	return s.tap.cfg.Side == ClientSide || h2 != nil && h2.headAnswered
+	return s.tap.cfg.Side == ClientSide || h2 != nil && h2.headAnswered || s.tap.ip.Load().out.said[s.id].head
 }
 
 // rewriteAll begins to write header blocks anew. It reports false if the
@@ -226,6 +256,9 @@ func (o *outbound) rewrite(b *passing, fields []hpack.HeaderField) {
 			s.rare.trailers = nil
 		}
 	}
+	if final := len(fields) > 0 && fields[0].Name == ":status" && !strings.HasPrefix(fields[0].Value, "1"); final || b.ends {
+		o.note(b.carrier, said{head: true, end: b.ends})
+	}
 	o.out = o.appendBlock(o.out, b.carrier, b.ends, fields)
 }
 
@@ -247,6 +280,7 @@ func (o *outbound) blockPassed(b *passing) {
 
 // end ends this side of a stream, now or behind its head.
 func (o *outbound) end(s *Stream) {
+	o.catchUp()
 	switch {
 	case s.over, s.sentEnd():
 	case !s.headSent():

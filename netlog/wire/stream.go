@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -40,6 +41,7 @@ type rare struct {
 	reset    *http2.ErrCode // by the peer
 	onReset  []func(http2.ErrCode)
 	trailers []hpack.HeaderField // to be sent behind the body
+	finale   bool                // the connection closes behind the answer
 
 	upTrailers, downTrailers []hpack.HeaderField // that passed
 }
@@ -192,7 +194,7 @@ func (s *Stream) SendTrailers(h http.Header) error {
 func (s *Stream) sentEnd() bool {
 	h2 := s.tap.h2.streams[s.id]
 	switch {
-	case s.closed, h2 == nil:
+	case s.closed, h2 == nil, s.tap.ip.Load().out.said[s.id].end:
 		return true
 	case s.tap.cfg.Side == ClientSide:
 		return h2.asked
@@ -202,8 +204,9 @@ func (s *Stream) sentEnd() bool {
 
 // CloseWrite ends this side of the stream behind what was flushed, while
 // net/http keeps it open, as in a tunnel by CONNECT of which one end has no
-// more to say (RFC 9113, section 8.5). What net/http still sends is swallowed.
-// The peer's own end is that of the body. It does not wait.
+// more to say (RFC 9113, section 8.5). What net/http still sends is swallowed;
+// of what a handler writes right after it some may still pass, unless it waits
+// for Flushed. The peer's own end is that of the body. It does not wait.
 func (s *Stream) CloseWrite() error {
 	return s.bend("CloseWrite", func(ip *interposer) error {
 		if s.sentEnd() {
@@ -212,6 +215,55 @@ func (s *Stream) CloseWrite() error {
 		ip.closeWrite(s)
 		return nil
 	})
+}
+
+// Flushed waits until what a handler has flushed was handed to the connection,
+// which on HTTP/2 is a little later.
+func (s *Stream) Flushed(ctx context.Context) error {
+	if s.id == 0 {
+		return nil
+	}
+	passed := make(chan struct{})
+	err := s.Control().bend("Flushed", func(ip *interposer) error {
+		ip.behind(func() { s.tap.onceWritten(func() { close(passed) }) })
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	select {
+	case <-passed:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// NoContinue has 100 never sent for this request (RFC 9110, section 10.1.1),
+// though its body is asked for. It does not wait.
+func (s *Stream) NoContinue() error {
+	if s.id != 0 {
+		return s.bend("NoContinue", func(*interposer) error { s.noContinue = true; return nil })
+	}
+	s.tap.mu.Lock()
+	defer s.tap.mu.Unlock()
+	s.noContinue, s.tap.mute = true, true
+	return nil
+}
+
+// CloseBehind closes the connection right behind the answer, which does not say
+// so. It does not wait.
+func (s *Stream) CloseBehind() {
+	s.tap.mu.Lock()
+	defer s.tap.mu.Unlock()
+	s.needs().finale = true
+}
+
+// wasAnswered is called with tap.mu held when the answer has passed.
+func (s *Stream) wasAnswered() {
+	if s.has().finale {
+		s.tap.onceWritten(s.tap.shut)
+	}
 }
 
 // refused reports whether no handler is to be called.

@@ -190,12 +190,11 @@ func (s *strict) checkStream(h http2.FrameHeader, st *strictStream) {
 	case st == nil && (s.client || h.Type != http2.FrameHeaders || h.StreamID%2 == 0):
 		s.bad("%v on an idle stream", h)
 	case st == nil:
+	case st.weReset: // it may not know yet
 	case st.reset:
 		s.bad("%v after RST_STREAM %v", h, st.code)
 	case st.ended && h.Type != http2.FrameWindowUpdate && h.Type != http2.FrameRSTStream:
 		s.bad("%v after END_STREAM", h)
-	case st.weReset && len(s.frames) > 1<<20:
-		s.bad("%v long after a reset", h)
 	}
 	if s.client && int64(h.StreamID) > s.goneAway && h.Type != http2.FrameRSTStream {
 		s.bad("%v on a stream that GOAWAY has refused", h)

@@ -74,6 +74,7 @@ type Tap struct {
 
 	writing pen
 	queued  atomic.Bool                // the interposer has something to write
+	waited  atomic.Bool                // there is something in written
 	ip      atomic.Pointer[interposer] // set with mu held; nil until it is needed
 	control Control
 	shut    func() // closes the connection
@@ -87,6 +88,8 @@ type Tap struct {
 	h2      h2Conn
 	last    *Stream
 	later   []func() // to be called without mu
+	written []func() // the same, when what has passed the parser was written
+	mute    bool     // some request of HTTP/1.1 is to have no 100
 	end     ending
 	limit   int  // what the server stated last,
 	limited bool // and OnLimit has not been told

@@ -27,6 +27,8 @@ func (t *Tap) willWrite(p []byte) (b []byte, changed bool) {
 		b, changed = ip.out.transform(p), true
 		out.count(len(b))
 		ip.settle()
+	} else if t.mute && t.isUnwanted(p) {
+		changed = true
 	} else {
 		seen := min(out.ahead, len(p))
 		out.ahead -= seen
@@ -37,6 +39,13 @@ func (t *Tap) willWrite(p []byte) (b []byte, changed bool) {
 	t.mu.Unlock()
 	later()
 	return b, changed
+}
+
+// isUnwanted reports whether p is a 100 of HTTP/1.1 that is not to be sent.
+// net/http's server writes it by itself.
+func (t *Tap) isUnwanted(p []byte) bool {
+	x := t.h1.current()
+	return x != nil && x.noContinue && string(p) == "HTTP/1.1 100 Continue\r\n\r\n"
 }
 
 // didWrite corrects what willWrite took for granted. The parser has seen all
@@ -77,6 +86,28 @@ func (t *Tap) writeOwn(b []byte) error {
 func (t *Tap) letWrite() {
 	t.writing.release()
 	t.kick()
+	t.callWritten()
+}
+
+// onceWritten has f called when what has passed the parser was written. It is
+// called with mu held, by who writes.
+func (t *Tap) onceWritten(f func()) {
+	t.written = append(t.written, f)
+	t.waited.Store(true)
+}
+
+func (t *Tap) callWritten() {
+	if !t.waited.Load() {
+		return
+	}
+	t.mu.Lock()
+	t.waited.Store(false)
+	all := t.written
+	t.written = nil
+	t.mu.Unlock()
+	for _, f := range all {
+		f()
+	}
 }
 
 // kick writes what was put in, unless somebody writes just now, who then does.
@@ -95,6 +126,7 @@ func (t *Tap) kick() {
 		later()
 		t.writeOwn(b)
 		t.writing.release()
+		t.callWritten()
 	}
 }
 
