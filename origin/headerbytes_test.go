@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -29,7 +30,7 @@ func TestHeaderBytesOfACookie(t *testing.T) {
 	cost := make(map[string][]int64)
 	for _, proto := range []string{alpn.H2, alpn.HTTP11} {
 		synctest.Test(t, func(t *testing.T) {
-			network := linkdelay.NewNetwork(t, linkdelay.Link{})
+			network := linkdelay.NewNetwork(t, linkdelay.RTT(10*time.Millisecond))
 			s := origin.New(t, &origin.Config{Net: network.Host("origin.test"), ALPN: alpn.Only(proto), Handler: http.HandlerFunc(origin.Echo)})
 			client := &http.Client{Transport: s.Transport(network.Host("pc.test"))}
 			for range 3 {
@@ -61,12 +62,17 @@ func headCost(addr, cookie string) (cost []int64) {
 	return []int64{int64(len(head)), int64(len(head)), int64(len(head))}
 }
 
-// hpackCost is three blocks of one encoder.
+// hpackCost is three blocks of one encoder. The second begins with a change of
+// the table's size: the server's settings, which state one, come when the first
+// request is on its way (RFC 7541, section 4.2).
 func hpackCost(addr, cookie string) (cost []int64) {
 	var block bytes.Buffer
 	encoder := hpack.NewEncoder(&block)
-	for range 3 {
+	for i := range 3 {
 		block.Reset()
+		if i == 1 {
+			encoder.SetMaxDynamicTableSize(4096)
+		}
 		for _, f := range [][2]string{
 			{":authority", addr}, {":method", "GET"}, {":path", "/"}, {":scheme", "https"},
 			{"cookie", cookie}, {"accept-encoding", "gzip"}, {"user-agent", "Go-http-client/2.0"},
