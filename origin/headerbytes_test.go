@@ -3,6 +3,7 @@ package origin_test
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -37,6 +38,7 @@ func TestHeaderBytesOfACookie(t *testing.T) {
 				req := must(http.NewRequest("GET", s.URL+"/", nil))
 				req.Header.Set("Cookie", cookie)
 				resp := must(client.Do(req))
+				io.Copy(io.Discard, resp.Body)
 				resp.Body.Close()
 			}
 			netlog.RequireConnections(t, s.Log(), 1, proto)
