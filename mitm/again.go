@@ -45,7 +45,7 @@ func (x *exchange) mayRepeat(err error, a attempted) string {
 		return "GOAWAY"
 	case a.early && isRefused(err):
 		return "sent before the origin's SETTINGS"
-	case a.reused && x.unanswered() && idempotent(x.in.Method):
+	case a.reused && x.cutOff(err) && idempotent(x.in.Method):
 		return "stale connection"
 	}
 	return ""
@@ -64,10 +64,10 @@ func (x *exchange) refusedByGoAway() bool {
 	return x.lease.Conn.Protocol() == alpn.H2 && strings.HasPrefix(x.up.Request().Err, "refused by GOAWAY")
 }
 
-// unanswered reports whether the connection has ended, and nothing of an answer
-// came.
-func (x *exchange) unanswered() (nothing bool) {
-	if !isClosed(x.lease.Conn.Done()) {
+// cutOff reports whether it was the connection that ended, and nothing of an
+// answer came.
+func (x *exchange) cutOff(err error) (nothing bool) {
+	if _, stream := codeOf(err); stream || !isClosed(x.lease.Conn.Done()) {
 		return false
 	}
 	x.up.Update(func(q *netlog.Request) { nothing = q.FirstByte.IsZero() && q.HeaderBytesDown == 0 })

@@ -28,7 +28,7 @@ func (x *exchange) answer(resp *http.Response) error {
 // only a chunked body has room for them.
 func (x *exchange) frame(resp *http.Response) {
 	h := x.w.Header()
-	if len(resp.Trailer) > 0 && x.in.ProtoMajor == 1 {
+	if len(resp.Trailer) > 0 && x.in.ProtoMajor == 1 && x.hasBody(resp) {
 		delete(h, "Content-Length")
 	}
 	if _, known := h["Content-Length"]; !known {

@@ -23,7 +23,7 @@ import (
 )
 
 // accepting serves each connection of a listener on host by itself.
-func accepting(t *testing.T, host *linkdelay.Host, serve func(net.Conn)) (addr string) {
+func accepting(t testing.TB, host *linkdelay.Host, serve func(net.Conn)) (addr string) {
 	t.Helper()
 	l, err := host.Listen(t.Context(), "tcp", ":0")
 	require.NoError(t, err)

@@ -68,7 +68,7 @@ func (e event) String() string {
 // test's own goroutine, failures end that goroutine alone.
 type side struct {
 	call
-	t      *testing.T
+	t      testing.TB
 	name   string
 	proto  string
 	left   string // of data that came
@@ -82,6 +82,16 @@ func (s *side) failf(format string, args ...any) {
 		s.t.FailNow()
 	}
 	runtime.Goexit()
+}
+
+// authority is what a request is for, where it is not origin.test.
+func (s *side) authority(name string) {
+	switch one := s.call.(type) {
+	case *rawH1Call:
+		one.host = name
+	case *rawH2Call:
+		one.authority = name
+	}
 }
 
 // wantHead takes a head, and returns its fields.
@@ -153,7 +163,7 @@ func (s *side) await(turn <-chan struct{}) {
 
 // rawStage is a proxy between raw peers.
 type rawStage struct {
-	t         *testing.T
+	t         testing.TB
 	network   *linkdelay.Network
 	authority *ca.Authority
 	proxy     *mitm.Proxy
@@ -182,10 +192,10 @@ func eachRawPairWith(t *testing.T, cfg mitm.Config, link linkdelay.Link, serve f
 	}
 }
 
-func newRawStage(t *testing.T, network *linkdelay.Network, cfg mitm.Config, down, up string, serve func(*side)) *rawStage {
+func newRawStage(t testing.TB, network *linkdelay.Network, cfg mitm.Config, down, up string, serve func(*side)) *rawStage {
 	t.Helper()
 	authority := ca.New(t, nil)
-	server := &rawServer{t: t, proto: up, serve: serve}
+	server := &rawServer{t: t, name: "origin", proto: up, serve: serve}
 	addr := accepting(t, network.Host("origin.test"), afterHandshake(authority, alpn.Only(up), server.conn))
 	cfg.Net, cfg.RootCAs, cfg.CA = network.Host("proxy.test"), authority.Pool(), authority
 	cfg.Downstream.ALPN = alpn.Only(down)
@@ -194,17 +204,17 @@ func newRawStage(t *testing.T, network *linkdelay.Network, cfg mitm.Config, down
 
 // rawServer is the origin's end.
 type rawServer struct {
-	t     *testing.T
+	t     testing.TB
+	name  string // of its sides
 	proto string
 	serve func(*side)
 	setup func(*rawH2) // of each h2 connection, before its preface is answered; nil is nothing
 }
 
 func (r *rawServer) conn(conn *tls.Conn) {
-	name := "origin"
 	if r.proto == alpn.H2 {
 		c := newRawH2(r.t, conn, func(call *rawH2Call) {
-			r.serve(&side{call: call, t: r.t, name: name, proto: r.proto})
+			r.serve(&side{call: call, t: r.t, name: r.name, proto: r.proto})
 		})
 		if r.setup != nil {
 			r.setup(c)
@@ -217,7 +227,7 @@ func (r *rawServer) conn(conn *tls.Conn) {
 	c := newRawH1(conn)
 	for c.more() {
 		call := &rawH1Call{conn: c, server: true}
-		s := &side{call: call, t: r.t, name: name, proto: r.proto}
+		s := &side{call: call, t: r.t, name: r.name, proto: r.proto}
 		if !finishes(func() { r.serve(s) }) || !call.reusable() {
 			return
 		}

@@ -18,7 +18,7 @@ import (
 
 // rawH2 is one end of a connection of HTTP/2.
 type rawH2 struct {
-	t      *testing.T
+	t      testing.TB
 	conn   net.Conn
 	framer *http2.Framer
 	accept func(*rawH2Call) // nil on the client's end
@@ -42,7 +42,7 @@ type rawH2 struct {
 	changed   chan struct{} // closed and renewed whenever something of this has changed
 }
 
-func newRawH2(t *testing.T, conn net.Conn, accept func(*rawH2Call)) *rawH2 {
+func newRawH2(t testing.TB, conn net.Conn, accept func(*rawH2Call)) *rawH2 {
 	c := &rawH2{
 		t:       t,
 		conn:    conn,
@@ -258,6 +258,7 @@ type rawH2Call struct {
 	conn      *rawH2
 	id        uint32 // 0 before a client's head
 	authority string
+	protocol  string // of extended CONNECT
 
 	// Guarded by conn.mu.
 	events []event
@@ -299,6 +300,9 @@ func (c *rawH2Call) pseudo(start string) {
 	c.field(":scheme", "https")
 	c.field(":authority", c.authority)
 	c.field(":path", path)
+	if c.protocol != "" {
+		c.field(":protocol", c.protocol)
+	}
 }
 
 func (c *rawH2Call) field(name, value string) {
@@ -341,6 +345,12 @@ func (c *rawH2Call) take(want int) (n int) {
 		return n > 0 || c.conn.gone != nil || c.wasReset()
 	})
 	return n
+}
+
+// resume gives the window of n bytes back that slow has not.
+func (c *rawH2Call) resume(n uint32) {
+	c.conn.change(func() { c.slow = false })
+	c.conn.write(func() { c.conn.framer.WriteWindowUpdate(c.id, n) })
 }
 
 func (c *rawH2Call) wasReset() bool {

@@ -3,13 +3,12 @@ package mitm
 import (
 	"maps"
 	"net/http"
-
-	"example.com/wiretest/alpn"
 )
 
 // declareTrailers makes room for the trailers of a request. Those that the
-// client has declared are declared again; HTTP/1.1 has room for them in a
-// chunked body only. Others need no more than the map, if the body is chunked.
+// client has declared are declared again, and HTTP/1.1 has room for them in a
+// chunked body only. For others the map is enough, which net/http looks at again
+// at the end of the body.
 func (x *exchange) declareTrailers(out *http.Request) {
 	out.Trailer = make(http.Header)
 	for name := range x.in.Trailer {
@@ -33,18 +32,9 @@ func (x *exchange) cameBehind() http.Header {
 	return endToEnd(came)
 }
 
-// sendTrailers fills in what is to be sent behind the body. Of what was not
-// declared net/http would send nothing on HTTP/2.
+// sendTrailers fills in what net/http is to send behind the body.
 func (a *attempt) sendTrailers() {
 	a.upload.mu.Lock()
-	trailers := a.upload.trailers
-	a.upload.mu.Unlock()
-	declared := len(a.out.Trailer)
-	maps.Copy(a.out.Trailer, trailers)
-	if declared > 0 || len(trailers) == 0 || a.conn.Protocol() != alpn.H2 {
-		return
-	}
-	if to := a.conn.Control().StreamOf(a.up.Load()); to != nil {
-		to.SendTrailers(trailers) // an error is that the stream is over
-	}
+	defer a.upload.mu.Unlock()
+	maps.Copy(a.out.Trailer, a.upload.trailers)
 }

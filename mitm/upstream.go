@@ -53,7 +53,7 @@ func (p *Proxy) dial(ctx context.Context, r route) (net.Conn, *netlog.Connection
 	})
 	conn, err := p.dialContext(ctx, r.target)
 	if err != nil {
-		err = fmt.Errorf("dial %v: %w", r.target, bare(err))
+		err = fmt.Errorf("dial %v: %w", r.target, p.dialEnded(ctx, err))
 		rec.Close(oneLine(err))
 		return nil, nil, err
 	}
@@ -61,6 +61,18 @@ func (p *Proxy) dial(ctx context.Context, r route) (net.Conn, *netlog.Connection
 		c.Local, c.Remote = conn.LocalAddr().String(), conn.RemoteAddr().String()
 	})
 	return conn, rec, nil
+}
+
+// dialEnded is why a dial has failed. One that nobody waits for anymore was for
+// clients, unless the proxy is closed.
+func (p *Proxy) dialEnded(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() == nil:
+		return bare(err)
+	case p.ctx.Err() != nil:
+		return errors.New("proxy closed")
+	}
+	return errLeft
 }
 
 func (p *Proxy) dialContext(ctx context.Context, t target) (net.Conn, error) {
