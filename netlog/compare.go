@@ -39,7 +39,7 @@ func (p *panel) cells() []string {
 		brief(p.done),
 		fmt.Sprint(len(p.requests)),
 		fmt.Sprint(len(p.connections)),
-		onEach(p.connections),
+		p.onEach(),
 		fmt.Sprint(waiters(p.stalls)),
 		briefOrNone(waits, waits.Median()),
 		briefOrNone(waits, waits.Max()),
@@ -75,14 +75,25 @@ func briefOrNone(of Stalls, d time.Duration) string {
 	return brief(d)
 }
 
-// onEach is the range of requests that a connection carried: "26–31".
-func onEach(all Connections) string {
+// onEach is the range of requests that a connection carried: "26–31". Those that
+// are known one by one are counted, as a filter may leave some out.
+func (p *panel) onEach() string {
+	known := make(map[int64]int)
+	for i := range p.requests {
+		if c := p.requests[i].Connection; c != nil {
+			known[c.ID]++
+		}
+	}
 	var counts []int
-	for i := range all {
-		if all[i].Requests < 0 {
+	for i := range p.connections {
+		n := p.connections[i].Requests
+		if len(known) > 0 {
+			n = known[p.connections[i].ID]
+		}
+		if n < 0 {
 			return Unknown
 		}
-		counts = append(counts, all[i].Requests)
+		counts = append(counts, n)
 	}
 	if len(counts) == 0 {
 		return ""

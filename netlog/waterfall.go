@@ -35,7 +35,8 @@ type WaterfallOptions struct {
 // start, with a bar for each of
 //
 //   - stalled: it waited because a limit was reached (see Stall)
-//   - queued: it waited for some other reason, which the Log does not say
+//   - queued: it waited for some other reason, as a browser's own order of
+//     what matters first
 //   - connecting: it waited while the connection that it went over was opened
 //   - waiting: it was sent, and its answer had not begun
 //   - receiving: until the last byte.

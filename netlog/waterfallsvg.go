@@ -169,7 +169,7 @@ func brief(d time.Duration) string {
 	return strconv.FormatFloat(float64(d)/float64(time.Millisecond), 'g', 2, 64) + " ms"
 }
 
-// axis has about eight marks.
+// axis has five to ten marks.
 func (p *picture) axis(height float64) {
 	step := p.step()
 	for at := time.Duration(0); at <= p.span; at += step {
@@ -180,7 +180,7 @@ func (p *picture) axis(height float64) {
 }
 
 func (p *picture) step() time.Duration {
-	const marks = 8
+	const marks = 10
 	step := time.Duration(math.Pow(10, math.Floor(math.Log10(float64(p.span)/marks))))
 	for _, by := range []time.Duration{1, 2, 5, 10} {
 		if p.span <= by*step*marks {

@@ -26,6 +26,7 @@ func TestDowngradeInABrowser(t *testing.T) {
 	assert.Less(t, h2.report.Done, h1.report.Done, "h2 on the client's leg is a way out")
 	assert.Empty(t, direct.browser.Stalls())
 	assert.Greater(t, len(h1.browser.Stalls()), 100)
+	keepPictures(t, visits)
 	t.Logf("171 requests in %s, real time\n%s", direct.version, table(visits...))
 	for _, v := range visits {
 		for _, found := range v.browser.Findings() {
