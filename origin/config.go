@@ -11,10 +11,12 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
+	"time"
 
 	"example.com/wiretest/alpn"
 	"example.com/wiretest/ca"
 	"example.com/wiretest/netlog"
+	"example.com/wiretest/netlog/wire"
 )
 
 // Net is a place in a network: a *linkdelay.Host is one. Its methods are those
@@ -60,8 +62,26 @@ type Config struct {
 	// (SETTINGS_MAX_CONCURRENT_STREAMS, RFC 9113, section 6.5.2). 0 is 256.
 	MaxConcurrentStreams int
 
+	// StreamWindow and ConnWindow are how much an HTTP/2 client may upload, on a
+	// stream and on all of a connection, before it has to wait for leave: bytes.
+	// 0 is net/http's 1 MiB. Tiny ones make uploads slow on a long link.
+	StreamWindow, ConnWindow int
+
 	// Faults are what goes wrong on purpose, with which requests.
 	Faults []Fault
+	// ConnectionFaults are the same for connections. The first that is meant for
+	// a connection has it.
+	ConnectionFaults []ConnectionFault
+
+	// IdleTimeout is after how long without a request a connection is closed. 0
+	// is never. With IdleReset it is reset, where it can be.
+	IdleTimeout time.Duration
+	IdleReset   bool
+
+	// Prepare is called for each connection behind the handshake, before
+	// anything is said on it, and can bend its protocol: LateSettings, for one.
+	// nil does nothing.
+	Prepare func(*wire.Control)
 
 	// Log is where connections and requests are recorded. nil is a Log of this
 	// origin's own, which Server.Log returns; one that New made is printed when
@@ -124,7 +144,27 @@ func (c *Config) validate() error {
 	if err := validFaults(c.Faults); err != nil {
 		return err
 	}
+	if err := validConnectionFaults(c.ConnectionFaults); err != nil {
+		return err
+	}
+	if err := c.validSizes(); err != nil {
+		return err
+	}
 	return validALPN(c.ALPN, c.TLS)
+}
+
+func (c *Config) validSizes() error {
+	switch {
+	case c.StreamWindow < 0:
+		return fmt.Errorf("Config.StreamWindow: %d is negative", c.StreamWindow)
+	case c.ConnWindow < 0:
+		return fmt.Errorf("Config.ConnWindow: %d is negative", c.ConnWindow)
+	case c.IdleTimeout < 0:
+		return fmt.Errorf("Config.IdleTimeout: %v is negative", c.IdleTimeout)
+	case c.IdleTimeout == 0 && c.IdleReset:
+		return errors.New("Config.IdleReset without IdleTimeout: nothing would be reset")
+	}
+	return nil
 }
 
 func validStreams(n int) error {

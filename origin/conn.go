@@ -23,7 +23,8 @@ func (s *Server) accept(l net.Listener) {
 		case err == nil:
 			failures = 0
 			rec := s.record(conn) // here, so that the order in the Log is that of accepting
-			s.running.Go(func() { s.serve(conn, rec) })
+			n := int(s.accepted.Add(1))
+			s.running.Go(func() { s.serve(n, conn, rec) })
 		case s.ctx.Err() != nil || errors.Is(err, net.ErrClosed):
 			return
 		default: // such as no descriptor being free: it may get better
@@ -44,10 +45,13 @@ func (s *Server) record(conn net.Conn) *netlog.ConnectionRecord {
 	})
 }
 
-// serve owns conn.
-func (s *Server) serve(conn net.Conn, rec *netlog.ConnectionRecord) {
+// serve owns conn, the nth.
+func (s *Server) serve(n int, conn net.Conn, rec *netlog.ConnectionRecord) {
 	s.setOpen(rec, true)
 	defer s.setOpen(rec, false)
+	if s.misuse(n, conn, rec) {
+		return
+	}
 	ctx, cancel := context.WithTimeout(s.ctx, handshakeBound)
 	secured, err := wire.HandshakeServer(ctx, conn, s.tls, rec)
 	cancel()
@@ -56,6 +60,9 @@ func (s *Server) serve(conn net.Conn, rec *netlog.ConnectionRecord) {
 		return // HandshakeServer recorded it and closed conn
 	}
 	s.wire.ServeConn(secured, rec)
+	if s.idler != nil {
+		s.idler.forget(rec)
+	}
 }
 
 // hostOf is what a connection is for as long as no name was asked for. In a

@@ -108,3 +108,25 @@ func Calm(n int, next http.Handler) http.Handler {
 		next.ServeHTTP(w, r)
 	})
 }
+
+// ResetAfter serves the request and resets its stream, or on HTTP/1.1 the
+// connection, behind the first n bytes of the answer's body.
+func ResetAfter(n int64, code http2.ErrCode) Action { return wire.ResetAfter(n, code) }
+
+// CloseAfter serves the request and closes its connection, other streams or
+// not, behind the first n bytes of the answer's body.
+func CloseAfter(n int64) Action { return wire.CloseAfter(n) }
+
+// AbortAfter is CloseAfter by a reset of the connection.
+func AbortAfter(n int64) Action { return wire.AbortAfter(n) }
+
+// CloseBehind serves the request and closes its connection right behind the
+// answer, which does not say so: a client that reuses it meets a closed one.
+func CloseBehind(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	wire.CloseBehind(w, r, next)
+}
+
+// NoContinue serves the request and never sends 100 (RFC 9110, section 10.1.1).
+func NoContinue(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	wire.NoContinue(w, r, next)
+}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -32,12 +33,17 @@ type Server struct {
 	tls     *tls.Config
 	wire    *wire.Server
 
+	connectionFaults []ConnectionFault
+	bend             func(*wire.Control) // Config.Prepare
+	idler            *idler              // nil closes nothing
+
 	ctx       context.Context // ends when Close begins
 	cancel    context.CancelFunc
 	listeners []net.Listener
 	running   sync.WaitGroup // accept loops and connections; Close waits
-	closed    chan struct{}  // closed when Close is over
-	closeErr  error          // written before closed is
+	accepted  atomic.Int64
+	closed    chan struct{} // closed when Close is over
+	closeErr  error         // written before closed is
 
 	mu         sync.Mutex
 	closing    bool                                  // guarded by mu
@@ -92,6 +98,12 @@ func Start(cfg *Config) (*Server, error) {
 		tls:    c.serverTLS(),
 		closed: make(chan struct{}),
 		open:   make(map[*netlog.ConnectionRecord]struct{}),
+
+		connectionFaults: c.ConnectionFaults,
+		bend:             c.Prepare,
+	}
+	if c.IdleTimeout > 0 {
+		s.idler = &idler{after: c.IdleTimeout, hard: c.IdleReset, conns: make(map[*netlog.ConnectionRecord]*idleConn)}
 	}
 	if s.listeners, err = listen(c.Net); err != nil {
 		return nil, fmt.Errorf("origin: listen: %w", err)
@@ -99,7 +111,10 @@ func Start(cfg *Config) (*Server, error) {
 	s.Addr = s.listeners[0].Addr().String()
 	s.URL = "https://" + s.Addr
 	s.wire = wire.NewServer(wire.ServerConfig{
-		Handler:              s.handler(c),
+		Handler:              s.watched(s.handler(c)),
+		StreamWindow:         c.StreamWindow,
+		ConnWindow:           c.ConnWindow,
+		Prepare:              s.prepare,
 		MaxConcurrentStreams: c.MaxConcurrentStreams,
 		Faults:               c.Faults,
 		ErrorLog:             c.ErrorLog,
@@ -118,6 +133,28 @@ func (s *Server) handler(c *Config) http.Handler {
 	page := c.Page.orPublished()
 	s.page, s.reports = &page, newInbox()
 	return newPageHandler(page, s.reports)
+}
+
+// watched tells the idler of requests.
+func (s *Server) watched(next http.Handler) http.Handler {
+	if s.idler == nil {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		rec := wire.ConnectionOf(r)
+		s.idler.begin(rec)
+		defer s.idler.end(rec)
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (s *Server) prepare(c *wire.Control) {
+	if s.idler != nil {
+		s.idler.open(c)
+	}
+	if s.bend != nil {
+		s.bend(c)
+	}
 }
 
 // CA is the authority that issues the origin's certificates: Config.CA, or the

@@ -1,0 +1,159 @@
+package origin
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"example.com/wiretest/netlog"
+	"example.com/wiretest/netlog/wire"
+)
+
+// ConnectionFault is something that goes wrong on purpose with one connection,
+// before TLS.
+type ConnectionFault struct {
+	// Connection says which one: the nth that is accepted, from 1. 0 is each.
+	Connection int
+	// Do is what happens instead of the handshake. It owns conn until it returns;
+	// then conn is closed. ctx ends when the origin closes, and so does conn.
+	Do func(ctx context.Context, conn net.Conn)
+}
+
+// NeverRead accepts the connection and never reads from it.
+func NeverRead(ctx context.Context, conn net.Conn) { <-ctx.Done() }
+
+// NeverShakeHands reads what the client says, and never answers its hello.
+func NeverShakeHands(_ context.Context, conn net.Conn) { io.Copy(io.Discard, conn) }
+
+// HangUp closes the connection when the client has said something.
+func HangUp(_ context.Context, conn net.Conn) { conn.Read(make([]byte, 1<<14)) }
+
+// HangUpHard is HangUp by a reset, where the connection can be reset.
+func HangUpHard(ctx context.Context, conn net.Conn) {
+	HangUp(ctx, conn)
+	if l, ok := conn.(interface{ SetLinger(int) error }); ok {
+		l.SetLinger(0)
+	}
+}
+
+func validConnectionFaults(all []ConnectionFault) error {
+	for i, f := range all {
+		if f.Connection < 0 {
+			return fmt.Errorf("Config.ConnectionFaults[%d]: Connection: %d is negative", i, f.Connection)
+		}
+		if f.Do == nil {
+			return fmt.Errorf("Config.ConnectionFaults[%d]: Do is nil: nothing would go wrong", i)
+		}
+	}
+	return nil
+}
+
+// misuse lets the fault that is meant for the nth connection, if there is one,
+// have it.
+func (s *Server) misuse(n int, conn net.Conn, rec *netlog.ConnectionRecord) bool {
+	for _, f := range s.connectionFaults {
+		if f.Connection != 0 && f.Connection != n {
+			continue
+		}
+		stop := context.AfterFunc(s.ctx, func() { conn.Close() })
+		f.Do(s.ctx, conn)
+		rec.Close("closed by a fault")
+		conn.Close()
+		stop()
+		return true
+	}
+	return false
+}
+
+// LateSettings is a Config.Prepare that holds back SETTINGS, and all that
+// follows it, for d.
+func LateSettings(d time.Duration) func(*wire.Control) {
+	return func(c *wire.Control) { c.HoldSettings(d) } // it fails on HTTP/1.1, which has none
+}
+
+// idler closes connections that carry no request for a while.
+type idler struct {
+	after time.Duration
+	hard  bool // by a reset
+
+	mu    sync.Mutex
+	conns map[*netlog.ConnectionRecord]*idleConn // guarded by mu
+}
+
+// idleConn is guarded by idler.mu.
+type idleConn struct {
+	control *wire.Control
+	serving int
+	timer   *time.Timer
+	over    bool
+	closing sync.WaitGroup // the timer's function
+}
+
+func (i *idler) open(c *wire.Control) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	conn := &idleConn{control: c}
+	i.conns[c.Record()] = conn
+	i.rest(conn)
+}
+
+// rest needs mu.
+func (i *idler) rest(conn *idleConn) {
+	conn.timer = time.AfterFunc(i.after, func() {
+		i.mu.Lock()
+		idle := conn.serving == 0 && !conn.over
+		if idle {
+			conn.over = true
+			conn.closing.Add(1)
+		}
+		i.mu.Unlock()
+		if !idle {
+			return
+		}
+		defer conn.closing.Done()
+		if i.hard {
+			conn.control.Abort()
+			return
+		}
+		conn.control.Close()
+	})
+}
+
+func (i *idler) begin(rec *netlog.ConnectionRecord) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if conn := i.conns[rec]; conn != nil {
+		conn.serving++
+		conn.timer.Stop()
+	}
+}
+
+func (i *idler) end(rec *netlog.ConnectionRecord) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	conn := i.conns[rec]
+	if conn == nil {
+		return
+	}
+	if conn.serving--; conn.serving == 0 {
+		i.rest(conn)
+	}
+}
+
+// forget waits until the timer's function, if it runs, has ended.
+func (i *idler) forget(rec *netlog.ConnectionRecord) {
+	i.mu.Lock()
+	conn := i.conns[rec]
+	delete(i.conns, rec)
+	if conn != nil {
+		conn.over = true
+		conn.timer.Stop()
+	}
+	i.mu.Unlock()
+	if conn != nil {
+		conn.closing.Wait()
+	}
+}

@@ -1,0 +1,153 @@
+package origin_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"example.com/wiretest/alpn"
+	"example.com/wiretest/linkdelay"
+	"example.com/wiretest/netlog"
+	"example.com/wiretest/origin"
+)
+
+// What net/http's client makes of a first connection that does not get as far
+// as HTTP. Its handshake has a limit of its own, where one is set.
+func TestWhatNetHTTPMakesOfConnectionFaults(t *testing.T) {
+	for name, c := range map[string]struct {
+		fault origin.ConnectionFault
+		told  string
+		took  time.Duration
+	}{
+		"NeverRead":       {origin.ConnectionFault{Connection: 1, Do: origin.NeverRead}, "TLS handshake timeout", 10 * time.Second},
+		"NeverShakeHands": {origin.ConnectionFault{Connection: 1, Do: origin.NeverShakeHands}, "TLS handshake timeout", 10 * time.Second},
+		"HangUp":          {origin.ConnectionFault{Connection: 1, Do: origin.HangUp}, "EOF", 0},
+	} {
+		for _, proto := range []string{alpn.H2, alpn.HTTP11} {
+			synctest.Test(t, func(t *testing.T) {
+				network := linkdelay.NewNetwork(t, linkdelay.Link{})
+				s := origin.New(t, &origin.Config{
+					Net: network.Host("origin.test"), ALPN: alpn.Only(proto), Handler: hello,
+					ConnectionFaults: []origin.ConnectionFault{c.fault},
+				})
+				tr := s.Transport(network.Host("pc.test"))
+				tr.TLSHandshakeTimeout = 10 * time.Second
+				client, start := &http.Client{Transport: tr}, time.Now()
+				_, err := client.Get(s.URL)
+				assert.ErrorContains(t, err, c.told, "%s over %s", name, proto)
+				assert.Equal(t, c.took, time.Since(start), "%s over %s", name, proto)
+				get(t, client, s.URL)
+				netlog.RequireConnections(t, s.Log(), 1, proto, netlog.Used())
+				assert.Len(t, s.Log().Connections(), 2)
+			})
+		}
+	}
+}
+
+func TestCloseEndsConnectionFaults(t *testing.T) {
+	leavesNothing(t)
+	s, err := origin.Start(&origin.Config{ConnectionFaults: []origin.ConnectionFault{
+		{Connection: 1, Do: origin.NeverRead}, {Connection: 2, Do: origin.NeverShakeHands}, {Do: origin.HangUpHard},
+	}})
+	require.NoError(t, err)
+	var all sync.WaitGroup
+	for range 3 {
+		all.Go(func() { ask(&http.Client{Transport: s.Transport(nil)}, must(http.NewRequest("GET", s.URL, nil))) })
+	}
+	for len(s.Log().Connections()) < 3 {
+		<-time.After(time.Millisecond)
+	}
+	start := time.Now()
+	require.NoError(t, s.Close())
+	assert.Less(t, time.Since(start), 4*time.Second)
+	all.Wait()
+	for _, c := range s.Log().Connections() {
+		assert.Equal(t, "closed by a fault", c.CloseReason)
+	}
+}
+
+// A connection that is used each second stays, and one that rests longer is
+// closed at the very instant; a request that takes longer is no rest.
+func TestIdleConnectionsAreClosed(t *testing.T) {
+	for _, hard := range []bool{false, true} {
+		for _, proto := range []string{alpn.H2, alpn.HTTP11} {
+			synctest.Test(t, func(t *testing.T) {
+				network := linkdelay.NewNetwork(t, linkdelay.Link{})
+				s := origin.New(t, &origin.Config{
+					Net: network.Host("origin.test"), ALPN: alpn.Only(proto), Handler: origin.Work(10*time.Second, hello),
+					IdleTimeout: 2 * time.Second, IdleReset: hard,
+				})
+				client := &http.Client{Transport: s.Transport(network.Host("pc.test"))}
+				for range 3 {
+					get(t, client, s.URL)
+					time.Sleep(time.Second)
+				}
+				time.Sleep(time.Minute)
+				get(t, client, s.URL)
+				netlog.RequireConnections(t, s.Log(), 2, proto, netlog.Used())
+				c := s.Log().Connections()[0]
+				assert.Equal(t, 34*time.Second, c.Closed.Sub(c.Opened), "3 × 10 s, two rests of 1 s and one of 2 s")
+				assert.Equal(t, map[bool]string{false: "closed by server", true: "reset by server"}[hard], c.CloseReason)
+			})
+		}
+	}
+}
+
+// The client does not wait for settings; the answer waits with them.
+func TestLateSettings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network := linkdelay.NewNetwork(t, linkdelay.Link{})
+		s := origin.New(t, &origin.Config{
+			Net: network.Host("origin.test"), ALPN: alpn.Only(alpn.H2), Handler: hello, Prepare: origin.LateSettings(5 * time.Second),
+		})
+		client, start := &http.Client{Transport: s.Transport(network.Host("pc.test"))}, time.Now()
+		get(t, client, s.URL)
+		assert.Equal(t, 5*time.Second, time.Since(start))
+		assert.Equal(t, start, s.Log().Requests()[0].Start, "the request waited for no settings")
+	})
+}
+
+// 1 MiB up over 100 ms: with the windows' 64 KiB it takes sixteen trips, with
+// net/http's own it goes at once.
+func TestWindowsAreSettings(t *testing.T) {
+	upload := func(window int) (took time.Duration) {
+		synctest.Test(t, func(t *testing.T) {
+			network := linkdelay.NewNetwork(t, linkdelay.RTT(100*time.Millisecond))
+			s := origin.New(t, &origin.Config{
+				Net: network.Host("origin.test"), ALPN: alpn.Only(alpn.H2), StreamWindow: window, ConnWindow: window,
+				Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) }),
+			})
+			client := &http.Client{Transport: s.Transport(network.Host("pc.test"))}
+			get(t, client, s.URL)
+			start := time.Now()
+			resp := must(client.Post(s.URL, "text/plain", strings.NewReader(strings.Repeat("x", 1<<20-1))))
+			resp.Body.Close()
+			took = time.Since(start)
+		})
+		return took
+	}
+	assert.Equal(t, 100*time.Millisecond, upload(0))
+	assert.GreaterOrEqual(t, upload(1<<16-1), 1600*time.Millisecond)
+}
+
+func TestMistakenConnectionFaults(t *testing.T) {
+	for want, cfg := range map[string]*origin.Config{
+		"origin: Config.ConnectionFaults[0]: Do is nil: nothing would go wrong": {ConnectionFaults: []origin.ConnectionFault{{}}},
+		"origin: Config.ConnectionFaults[0]: Connection: -1 is negative":        {ConnectionFaults: []origin.ConnectionFault{{Connection: -1}}},
+		"origin: Config.IdleReset without IdleTimeout: nothing would be reset":  {IdleReset: true},
+		"origin: Config.IdleTimeout: -1ns is negative":                          {IdleTimeout: -1},
+		fmt.Sprintf("origin: Config.StreamWindow: %d is negative", -1):          {StreamWindow: -1},
+		fmt.Sprintf("origin: Config.ConnWindow: %d is negative", -1):            {ConnWindow: -1},
+	} {
+		_, err := origin.Start(cfg)
+		assert.EqualError(t, err, want)
+	}
+}
