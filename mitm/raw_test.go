@@ -107,17 +107,20 @@ func (s *side) wantHead(start string) http.Header {
 // wantData takes exactly want, in whatever pieces it comes.
 func (s *side) wantData(want string) {
 	s.t.Helper()
-	for len(s.left) < len(want) {
-		e := s.next()
-		if e.kind != "data" {
-			s.failf("got %v behind %q, want data %q", e, s.left, want)
+	for want != "" {
+		if s.left == "" {
+			e := s.next()
+			if e.kind != "data" {
+				s.failf("got %v, want data %.100q", e, want)
+			}
+			s.left = e.data
 		}
-		s.left += e.data
+		n := min(len(want), len(s.left))
+		if s.left[:n] != want[:n] {
+			s.failf("got data %.100q, want %.100q", s.left, want)
+		}
+		want, s.left = want[n:], s.left[n:]
 	}
-	if !strings.HasPrefix(s.left, want) {
-		s.failf("got data %q, want %q", s.left, want)
-	}
-	s.left = s.left[len(want):]
 }
 
 // wantEnd takes the end, and returns the trailers.

@@ -1,0 +1,89 @@
+package mitm_test
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// Bodies of 64 MiB pass both ways while the proxy holds next to nothing of them:
+// the receiver has each part before the sender sends the next, so that the first
+// byte is out long before the last is in, and the heap does not grow.
+func TestLargeBodiesAreNotHeld(t *testing.T) {
+	const mib, most = 1 << 20, 8 << 20
+	parts := 64
+	if raceDetector {
+		parts = 8
+	}
+	part := strings.Repeat("0123456789abcdef", mib/16)
+	var turn chan struct{}
+	eachRawPair(t, func(o *side) {
+		if e := o.next(); e.start == "POST /up" {
+			o.take(part, parts, turn)
+			o.wantEnd()
+			o.head("200", 0)
+			return
+		}
+		o.wantEnd()
+		o.head("200", int64(parts)*mib)
+		o.give(part, parts, turn)
+	}, func(t *testing.T, s *rawStage) {
+		turn = make(chan struct{}, 1)
+		client := s.client()
+		c := client.call()
+		c.head("POST /up", int64(parts)*mib)
+		before := heap()
+		grown := c.give(part, parts, turn) - before
+		c.wantHead("200")
+		c.wantEnd()
+		assert.Less(t, grown, int64(most), "upload")
+
+		c = client.call()
+		c.head("GET /down", nothing)
+		c.wantHead("200")
+		before = heap()
+		grown = c.take(part, parts, turn) - before
+		c.wantEnd()
+		assert.Less(t, grown, int64(most), "download")
+	})
+}
+
+// give sends n parts, each when the one before has arrived, and the end with the
+// last, without which net/http would keep that back. It returns how large the
+// heap was at most.
+func (s *side) give(part string, n int, arrived <-chan struct{}) (most int64) {
+	s.t.Helper()
+	for i := range n {
+		s.data(part)
+		if i == n-1 {
+			finish(s)
+		}
+		s.await(arrived)
+		if i%16 == 15 || i == 0 {
+			most = max(most, heap())
+		}
+	}
+	return most
+}
+
+func (s *side) take(part string, n int, arrived chan<- struct{}) (most int64) {
+	s.t.Helper()
+	for i := range n {
+		s.wantData(part)
+		arrived <- struct{}{}
+		if i%16 == 15 || i == 0 {
+			most = max(most, heap())
+		}
+	}
+	return most
+}
+
+// heap is what is in use.
+func heap() int64 {
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc)
+}

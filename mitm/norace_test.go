@@ -1,0 +1,5 @@
+//go:build !race
+
+package mitm_test
+
+const raceDetector = false
