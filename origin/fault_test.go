@@ -57,6 +57,10 @@ func TestWhatNetHTTPMakesOfFaults(t *testing.T) {
 		"HTTP11":       {origin.ResetWith(http2.ErrCodeHTTP11Required), outcome{"stream error: stream ID 3; HTTP_1_1_REQUIRED; received from peer", 3, 1}, ok},
 		"Hang":         {origin.Hang, outcome{"context deadline exceeded", 3, 1}, outcome{"context deadline exceeded", 3, 2}},
 		"SettingsLess": {origin.Settings(http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: 1}), outcome{"", 3, 1}, outcome{"", 3, 1}},
+		"CloseBehind":  {origin.CloseBehind, outcome{"", 3, 2}, outcome{"", 3, 2}},
+		"ResetAfter":   {origin.ResetAfter(3, http2.ErrCodeCancel), outcome{"stream error: stream ID 3; CANCEL; received from peer", 3, 1}, outcome{"connection reset by peer", 3, 2}},
+		"CloseAfter":   {origin.CloseAfter(3), outcome{"EOF", 3, 2}, outcome{"unexpected EOF", 3, 2}},
+		"AbortAfter":   {origin.AbortAfter(3), outcome{"connection reset by peer", 3, 2}, outcome{"connection reset by peer", 3, 2}},
 		"Pings":        {origin.Pings(1000), outcome{"", 3, 1}, outcome{"", 3, 1}},
 	} {
 		for proto, want := range map[string]outcome{alpn.H2: c.h2, alpn.HTTP11: c.h1} {
@@ -80,6 +84,30 @@ func TestWhatNetHTTPMakesOfFaults(t *testing.T) {
 				netlog.RequireConnections(t, s.Log(), want.conns, proto, netlog.Used())
 			})
 		}
+	}
+}
+
+// The client waits for 100 as long as its transport says, and then sends the
+// body without.
+func TestNoContinue(t *testing.T) {
+	for _, proto := range []string{alpn.H2, alpn.HTTP11} {
+		synctest.Test(t, func(t *testing.T) {
+			network := linkdelay.NewNetwork(t, linkdelay.Link{})
+			s := origin.New(t, &origin.Config{
+				Net: network.Host("origin.test"), ALPN: alpn.Only(proto), Faults: []origin.Fault{{Request: 2, Do: origin.NoContinue}},
+				Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.Copy(w, r.Body) }),
+			})
+			tr := s.Transport(network.Host("pc.test"))
+			tr.ExpectContinueTimeout = 3 * time.Second
+			client := &http.Client{Transport: tr}
+			for i, want := range []time.Duration{0, 3 * time.Second} {
+				req := must(http.NewRequest("POST", s.URL, strings.NewReader("body")))
+				req.Header.Set("Expect", "100-continue")
+				start := time.Now()
+				assert.Equal(t, "200 OK body", ask(client, req), proto)
+				assert.Equal(t, want, time.Since(start), "request %d over %s", i+1, proto)
+			}
+		})
 	}
 }
 
