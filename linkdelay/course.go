@@ -205,6 +205,7 @@ func (s *stream) inSpans() (n int) {
 
 // swallow is what a cut does: all that is on its way is lost, and is sent again.
 func (s *stream) swallow(now instant) {
+	s.loseReset(now)
 	if s.readerGone || s.settled {
 		return
 	}
@@ -216,7 +217,6 @@ func (s *stream) swallow(now instant) {
 	if s.model != nil {
 		s.model.Cut(sender.Instant(now))
 	}
-	s.loseReset(now)
 	s.alarm.wake()
 	s.writer.wake()
 }

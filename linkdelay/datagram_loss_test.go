@@ -124,6 +124,27 @@ func TestSeedsRepeat(t *testing.T) {
 	require.NotEqual(t, lost(0), lost(1))
 }
 
+// Directions draw apart, and by the sides that the link names: not by the order
+// of their names.
+func TestSeedsBelongToDirections(t *testing.T) {
+	link := both(linkdelay.Path{Loss: 0.1})
+	lost := func(one, other string) (up, down []int) {
+		virtual(t, linkdelay.Link{}, func(t *testing.T, network *linkdelay.Network) {
+			network.SetLink(one, other, link)
+			near, far := socket(t, network.Host(one), ":0"), socket(t, network.Host(other), ":443")
+			got, _ := numbered(t, near, far, 300, 1200)
+			back, _ := numbered(t, far, near, 300, 1200)
+			up, down = missing(got, 300), missing(back, 300)
+		})
+		return up, down
+	}
+	up, down := lost("a.test", "b.test")
+	require.NotEqual(t, up, down)
+	turnedUp, turnedDown := lost("b.test", "a.test")
+	require.Equal(t, up, turnedUp)
+	require.Equal(t, down, turnedDown)
+}
+
 // What is between large datagrams does not change which of them are lost.
 func TestLossOfLargeDatagramsDoesNotDependOnSmallOnes(t *testing.T) {
 	lost := func(small int) (all []int) {

@@ -123,7 +123,6 @@ func (l *lane) play(now instant) {
 			t.line.play(next)
 			continue
 		}
-		t.line.depart(next)
 		first.model.Advance(sender.Instant(next))
 	}
 	t.line.play(now)

@@ -183,6 +183,20 @@ func TestQueueIsTheWaitOfOthers(t *testing.T) {
 	}
 }
 
+// A connection that keeps the queue full leaves room for a datagram.
+func TestABusyConnectionLeavesRoomForDatagrams(t *testing.T) {
+	virtual(t, both(linkdelay.Path{Delay: 10 * ms, Rate: 8e6, Queue: 20_000}), func(t *testing.T, network *linkdelay.Network) {
+		near, _ := pairIn(t, network)
+		pc, origin := socketsIn(t, network)
+		near.Write(make([]byte, 4_000_000)) // 4 s
+		for i := range 100 {
+			time.Sleep(10*ms + time.Duration(i)*us)
+			pc.WriteTo(make([]byte, 1472), origin.LocalAddr())
+		}
+		require.Zero(t, network.Wire("pc.test", "origin.test").Stats().Up.Datagrams.AllDropped())
+	})
+}
+
 // toxiproxy#613: rate per connection only. Four connections share a link, or
 // have one each.
 func TestRateIsSharedOrPerConnection(t *testing.T) {

@@ -119,6 +119,30 @@ func TestCutWhileDiallingIsAsALostSYN(t *testing.T) {
 	}
 }
 
+// A reset is not sent again: the other side never hears of it, until it speaks.
+func TestCutLosesAReset(t *testing.T) {
+	for _, p := range []linkdelay.Path{{Delay: 50 * ms}, {Delay: 50 * ms, Congestion: linkdelay.Cubic}} {
+		for _, early := range []bool{false, true} {
+			eachWay(t, both(p), func(t *testing.T, network *linkdelay.Network, from, to net.Conn) {
+				if early {
+					wireOf(network).Cut()
+				}
+				from.(lingerer).SetLinger(0)
+				from.Close()
+				time.Sleep(10 * ms)
+				wireOf(network).Cut()
+				wireOf(network).Heal()
+				requireQuiet(t, silent(to, time.Hour), time.Hour)
+				_, err := to.Write([]byte("still there?"))
+				require.NoError(t, err)
+				time.Sleep(100 * ms)
+				_, err = to.Write([]byte("no"))
+				require.ErrorIs(t, err, syscall.EPIPE)
+			})
+		}
+	}
+}
+
 // After 15 minutes or so without an answer a connection fails.
 func TestCutForGoodTimesOut(t *testing.T) {
 	eachWay(t, linkdelay.RTT(100*ms), func(t *testing.T, network *linkdelay.Network, from, to net.Conn) {
