@@ -17,7 +17,9 @@
 //	}
 //
 // [ReadFile] makes a Log of the NetLog of a browser, whole or not, and
-// [Log.Findings] says what made its page slow, with the evidence.
+// [Log.Findings] says what made its page slow, with the evidence. [Log.WriteTo]
+// writes any Log for the browser's viewers, [Log.WriteWaterfall] draws it, and
+// [WriteComparison] sets several side by side.
 //
 // How many connections there were is several numbers: net/http opens 50 for 50
 // concurrent requests to a cold HTTP/2 host and uses one. A [Connection]

@@ -134,28 +134,40 @@ func (p *picture) carried(one *panel, q *Request, y, size float64) {
 	p.put("</g>\n")
 }
 
-// queue is how many requests wait, as an area.
-func (p *picture) queue(one *panel, y float64) {
-	type change struct {
-		at time.Duration
-		by int
+// change is of the number of requests that wait.
+type change struct {
+	at time.Duration
+	by int
+}
+
+// changes are in order of time, and most is the highest number.
+func (p *panel) changes() (all []change, most int) {
+	for _, s := range p.stalls {
+		begin := s.Start.Sub(p.zero)
+		all = append(all, change{begin, 1}, change{begin + s.Duration, -1})
 	}
-	var changes []change
-	for _, s := range one.stalls {
-		begin := s.Start.Sub(one.zero)
-		changes = append(changes, change{begin, 1}, change{begin + s.Duration, -1})
-	}
-	slices.SortStableFunc(changes, func(a, b change) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(b.by, a.by)) })
-	now, most := 0, 0
-	for _, c := range changes {
+	slices.SortStableFunc(all, func(a, b change) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(b.by, a.by)) })
+	now := 0
+	for _, c := range all {
 		now += c.by
 		most = max(most, now)
 	}
-	bottom := y + queueHeight
+	return all, most
+}
+
+// queue is how many requests wait, as an area: to one scale in all panels.
+func (p *picture) queue(one *panel, y float64) {
+	scale := 0
+	for _, other := range p.panels {
+		_, most := other.changes()
+		scale = max(scale, most)
+	}
+	changes, most := one.changes()
+	bottom, now := y+queueHeight, 0
 	p.put(`<path fill="%s" d="M%s %s`, stalledPhase.look().colour, px(p.x(0)), px(bottom))
 	for _, c := range changes {
 		now += c.by
-		p.put("H%sV%s", px(p.x(c.at)), px(bottom-queueHeight*float64(now)/float64(most)))
+		p.put("H%sV%s", px(p.x(c.at)), px(bottom-queueHeight*float64(now)/float64(scale)))
 	}
 	p.put("V%sZ\"/>\n", px(bottom))
 	p.put(`<text x="%d" y="%s">stalled: up to %s</text>`+"\n", margin+4, px(y+13), count(most, "request"))
