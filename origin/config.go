@@ -58,6 +58,12 @@ type Config struct {
 	// with which no protocol is agreed on is served http/1.1.
 	ALPN alpn.Policy
 
+	// Plain serves without TLS: HTTP/1.1, and HTTP/2 by prior knowledge (RFC
+	// 9113, section 3.3), which the ledger shows as its ALPN; whatever of the two
+	// ALPN lists. HTTP/2 by Upgrade, which RFC 9113 has dropped and net/http never
+	// had, is not served. TLS is to be nil.
+	Plain bool
+
 	// MaxConcurrentStreams is the limit stated to HTTP/2 clients
 	// (SETTINGS_MAX_CONCURRENT_STREAMS, RFC 9113, section 6.5.2). 0 is 256.
 	MaxConcurrentStreams int
@@ -146,6 +152,9 @@ func (c *Config) validate() error {
 	}
 	if err := validConnectionFaults(c.ConnectionFaults); err != nil {
 		return err
+	}
+	if c.Plain && c.TLS != nil {
+		return errors.New("Config.Plain and Config.TLS are both set: without TLS it rules nothing")
 	}
 	if err := c.validSizes(); err != nil {
 		return err

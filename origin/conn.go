@@ -53,16 +53,23 @@ func (s *Server) serve(n int, conn net.Conn, rec *netlog.ConnectionRecord) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, handshakeBound)
-	secured, err := wire.HandshakeServer(ctx, conn, s.tls, rec)
+	spoken, err := s.shakeHands(ctx, conn, rec)
 	cancel()
 	s.nameHost(rec)
 	if err != nil {
-		return // HandshakeServer recorded it and closed conn
+		return // it was recorded, and conn is closed
 	}
-	s.wire.ServeConn(secured, rec)
+	s.wire.ServeConn(spoken, rec)
 	if s.idler != nil {
 		s.idler.forget(rec)
 	}
+}
+
+func (s *Server) shakeHands(ctx context.Context, conn net.Conn, rec *netlog.ConnectionRecord) (net.Conn, error) {
+	if s.plain {
+		return s.greet(ctx, conn, rec)
+	}
+	return wire.HandshakeServer(ctx, conn, s.tls, rec)
 }
 
 // hostOf is what a connection is for as long as no name was asked for. In a

@@ -2,6 +2,7 @@ package origin
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -21,7 +22,7 @@ import (
 
 // Server is an origin that runs. URL and Addr are not to be changed.
 type Server struct {
-	URL  string // "https://" and Addr, without a slash at the end
+	URL  string // "https://", or "http://" where it is Plain, and Addr, without a slash at the end
 	Addr string // host:port: an address of loopback, or a name in Config.Net
 
 	ca      *ca.Authority
@@ -30,6 +31,7 @@ type Server struct {
 	page    *Page // nil where Config.Handler serves
 	reports *inbox
 	inNet   bool
+	plain   bool
 	tls     *tls.Config
 	wire    *wire.Server
 
@@ -95,6 +97,7 @@ func Start(cfg *Config) (*Server, error) {
 		alpn:   c.ALPN,
 		log:    c.Log,
 		inNet:  c.Net != nil,
+		plain:  c.Plain,
 		tls:    c.serverTLS(),
 		closed: make(chan struct{}),
 		open:   make(map[*netlog.ConnectionRecord]struct{}),
@@ -110,6 +113,9 @@ func Start(cfg *Config) (*Server, error) {
 	}
 	s.Addr = s.listeners[0].Addr().String()
 	s.URL = "https://" + s.Addr
+	if c.Plain {
+		s.URL = "http://" + s.Addr
+	}
 	s.wire = wire.NewServer(wire.ServerConfig{
 		Handler:              s.watched(s.handler(c)),
 		StreamWindow:         c.StreamWindow,
@@ -155,6 +161,14 @@ func (s *Server) prepare(c *wire.Control) {
 	if s.bend != nil {
 		s.bend(c)
 	}
+}
+
+// RotateTickets makes new keys for session tickets: those that were given out
+// resume nothing anymore. Tickets are switched off by Config.TLS.
+func (s *Server) RotateTickets() {
+	var key [32]byte
+	rand.Read(key[:])
+	s.tls.SetSessionTicketKeys([][32]byte{key})
 }
 
 // CA is the authority that issues the origin's certificates: Config.CA, or the

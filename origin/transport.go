@@ -53,13 +53,19 @@ func (s *Server) transport(from Net, caller string) *http.Transport {
 // http.Transport leaves HTTP/2 out unless told. Where it is told of HTTP/1.1
 // alone it leaves NextProtos as they are, which keeps None from offering any.
 func (s *Server) protocols() *http.Protocols {
-	listed := s.alpn.Protocols()
-	h2 := slices.Contains(listed, alpn.H2)
+	listed, h2 := s.alpn.Protocols(), s.accepts(alpn.H2)
 	p := new(http.Protocols)
+	if s.plain { // one of the two: without TLS a client has to know
+		p.SetUnencryptedHTTP2(h2 && len(listed) == 1)
+		p.SetHTTP1(!h2 || len(listed) > 1)
+		return p
+	}
 	p.SetHTTP2(h2)
 	p.SetHTTP1(!h2 || len(listed) > 1)
 	return p
 }
+
+func (s *Server) accepts(proto string) bool { return slices.Contains(s.alpn.Protocols(), proto) }
 
 type dialFunc = func(ctx context.Context, network, address string) (net.Conn, error)
 
