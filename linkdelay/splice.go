@@ -19,6 +19,8 @@ type splice struct {
 	begin  instant // before it nothing from the socket goes over the link
 	left   atomic.Int32
 	broken atomic.Bool // ends by a reset
+	drains atomic.Bool // reads only what is there
+	half   atomic.Bool // has sent FIN
 }
 
 // linkError is what the link answered, in contrast to the socket.
@@ -78,7 +80,7 @@ func (s *splice) send() {
 	err := s.sendAll()
 	var refused *linkError
 	switch {
-	case err == nil:
+	case err == nil && !s.wasReset():
 		s.end.CloseWrite()
 	case errors.As(err, &refused):
 		s.broken.Store(true) // receive first delivers what came before the refusal
@@ -92,6 +94,9 @@ func (s *splice) sendAll() error {
 	var buf copyBuffer
 	kernel, _ := s.socket.(*net.TCPConn)
 	for {
+		if s.drains.Load() {
+			s.readOn()
+		}
 		n, err := s.socket.Read(buf.space())
 		if n > 0 {
 			if _, err := s.end.Write(buf.taken(n)); err != nil {
@@ -108,6 +113,13 @@ func (s *splice) sendAll() error {
 			s.end.out.splice(kernel)
 		}
 	}
+}
+
+// wasReset tells a FIN from a reset of which receive has the error: a write got
+// it, or is about to.
+func (s *splice) wasReset() bool {
+	dead := isDead(s.socket)
+	return s.drains.Load() || dead && !s.half.Load()
 }
 
 // receive carries what is for the socket's peer.
@@ -150,6 +162,7 @@ func (s *splice) receiveAll() error {
 // direction: that it is refused, though the peer sends nothing any more, or
 // that nobody will read it.
 func (s *splice) finish() {
+	s.half.Store(true) // before: see wasReset
 	if half, ok := s.socket.(interface{ CloseWrite() error }); ok {
 		half.CloseWrite()
 	}
@@ -164,11 +177,14 @@ func (s *splice) finish() {
 // drain is for a socket that takes nothing any more: its peer has reset it. What
 // the peer had sent before is still there to be read, and goes first.
 func (s *splice) drain() {
-	const enough = time.Second // the reset is there already
 	s.broken.Store(true)
 	s.end.refuse(s.crew.clock.now())
-	s.socket.SetReadDeadline(time.Now().Add(enough))
+	s.drains.Store(true)
+	s.readOn()
 }
+
+// readOn gives a read some time: the reset that ends it is there already.
+func (s *splice) readOn() { s.socket.SetReadDeadline(time.Now().Add(time.Second)) }
 
 // copyBuffer grows with what is read at a time: a connection that asks little
 // costs little, and one that moves much is as fast as a splice in the kernel.

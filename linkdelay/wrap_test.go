@@ -181,6 +181,28 @@ func TestWrappedConnsPassResetsAndHalfCloses(t *testing.T) {
 	}
 }
 
+// What is refused after FIN is a reset, though nothing more is sent that could be
+// answered by one.
+func TestWrappedConnPassesARefusalAfterFIN(t *testing.T) {
+	virtual(t, linkdelay.Link{}, func(t *testing.T, network *linkdelay.Network) {
+		w := linkdelay.NewWrapper(t, linkdelay.RTT(60*ms))
+		ln := w.Listener(listen(t, network.Host("origin.test"), ":443"))
+		client := dial(t, network.Host("pc.test"), "origin.test:443")
+		server := accept(t, ln)
+		start := time.Now()
+		require.NoError(t, server.Close())
+		time.Sleep(5 * ms)
+		client.Write([]byte("x")) // arrives after 35 ms, and is refused
+		_, err := client.Read(make([]byte, 1))
+		require.Equal(t, io.EOF, err)
+		require.Equal(t, 30*ms, time.Since(start))
+		time.Sleep(35 * ms)
+		synctest.Wait()
+		_, err = client.Write([]byte("y"))
+		require.ErrorIs(t, err, syscall.ECONNRESET)
+	})
+}
+
 // The socket inside is closed when its user closes the outside, even if its
 // peer says nothing more.
 func TestWrappedConnClosesItsSocket(t *testing.T) {
