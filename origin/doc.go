@@ -23,6 +23,19 @@
 //	site := origin.New(t, &origin.Config{Net: network.Host("origin.test")})
 //	client := &http.Client{Transport: site.Transport(network.Host("pc.test"))}
 //
+// What goes wrong on purpose is a Fault of a request, a ConnectionFault of a
+// connection, or a handler: limits (PerConnection, PerClient, Workers, Limit),
+// answers (Body, EarlyHints, Events, Trailers, OnlyHosts), and a log of
+// certificates that gives less than it is asked for (Entries).
+//
+//	site := origin.New(t, &origin.Config{
+//		Handler: origin.PerConnection(1, origin.Work(time.Second, orders)),
+//		Faults:  []origin.Fault{{Request: 5, Do: origin.GoAway}},
+//	})
+//
+// Two things cannot be had: crypto/tls chooses no protocol that the client has not
+// offered, and net/http takes no Upgrade to HTTP/2.
+//
 // A browser that opens Server.URL loads the page for real, and tells how it went
 // by Server.Report.
 package origin

@@ -5,6 +5,7 @@ import (
 	"io"
 	"log"
 	"net/http"
+	"net/http/httptest"
 	"time"
 
 	"example.com/wiretest/alpn"
@@ -78,4 +79,43 @@ func ExampleServer_Transport() {
 	used := site.Log().Connections(netlog.Used())
 	fmt.Println(len(used) <= 2, len(site.Log().Requests()), used[0].Protocol)
 	// Output: true 10 http/1.1
+}
+
+// The third request meets a GOAWAY, and is sent again on another connection.
+func ExampleFault() {
+	site, err := origin.Start(&origin.Config{
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "hello") }),
+		Faults:  []origin.Fault{{Request: 3, Do: origin.GoAway}},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer site.Close()
+
+	for range 5 {
+		resp, err := site.Client().Get(site.URL)
+		if err != nil {
+			log.Fatal(err)
+		}
+		resp.Body.Close()
+	}
+	fmt.Println(len(site.Log().Connections(netlog.Used())), "connections,", len(site.Log().Requests(netlog.Status(200))), "answers")
+	// Output:
+	// 2 connections, 5 answers
+}
+
+// A limit is middleware for any server, and counts what passes it.
+func ExampleLimit() {
+	limit := origin.Limit{Key: origin.ByHeader("Api-Key"), Rate: 2, Per: time.Minute, Refuse: true}.Handler(http.NotFoundHandler())
+	for range 3 {
+		w := httptest.NewRecorder()
+		limit.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
+		fmt.Println(w.Code, w.Header().Get("Retry-After"))
+	}
+	fmt.Println(limit.Counts().Refused, "refused")
+	// Output:
+	// 404
+	// 404
+	// 429 30
+	// 1 refused
 }
