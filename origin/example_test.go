@@ -110,12 +110,12 @@ func ExampleLimit() {
 	for range 3 {
 		w := httptest.NewRecorder()
 		limit.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
-		fmt.Println(w.Code, w.Header().Get("Retry-After"))
+		fmt.Println(w.Code, w.Header()["Retry-After"])
 	}
 	fmt.Println(limit.Counts().Refused, "refused")
 	// Output:
-	// 404
-	// 404
-	// 429 30
+	// 404 []
+	// 404 []
+	// 429 [30]
 	// 1 refused
 }
