@@ -7,11 +7,13 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"example.com/wiretest/alpn"
+	"example.com/wiretest/linkdelay"
 	"example.com/wiretest/mitm"
 	"example.com/wiretest/netlog"
 	"example.com/wiretest/origin"
@@ -21,21 +23,23 @@ import (
 // downgrades. It must fail, and what it says must be enough for somebody who
 // has seen neither the test nor the proxy.
 func TestWhatTheTenLinesSay(t *testing.T) {
-	page := &origin.Page{Scripts: 6, Images: 12, API: 6, DelayMin: 20e6, DelayMax: 60e6}
-	site := origin.New(t, &origin.Config{Page: page})
-	proxy := mitm.New(t, &mitm.Config{RootCAs: site.CA().Pool(), Downstream: mitm.Leg{ALPN: alpn.Only(alpn.HTTP11)}})
-	tr := proxy.Transport(nil)
-	tr.MaxConnsPerHost = 6 // as a browser; net/http alone would open one per request
-	getAll(t, &http.Client{Transport: tr}, site)
+	synctest.Test(t, func(t *testing.T) {
+		network := linkdelay.NewNetwork(t, linkdelay.Link{})
+		site := origin.New(t, &origin.Config{Net: network.Host("origin.test")})
+		proxy := mitm.New(t, &mitm.Config{Net: network.Host("proxy.test"), RootCAs: site.CA().Pool(), Downstream: mitm.Leg{ALPN: alpn.Only(alpn.HTTP11)}})
+		tr := proxy.Transport(network.Host("pc.test"))
+		tr.MaxConnsPerHost = 6 // as a browser; net/http alone would open one per request
+		getAll(t, &http.Client{Transport: tr}, site)
 
-	said := &spoken{TB: t}
-	said.run(func() {
-		netlog.RequireConnections(said, proxy.Log(), 1, alpn.H2, mitm.Downstream, netlog.Used())
+		said := &spoken{TB: t}
+		said.run(func() {
+			netlog.RequireConnections(said, proxy.Log(), 1, alpn.H2, mitm.Downstream, netlog.Used())
+		})
+		t.Log(said.text)
+		assert.True(t, strings.HasPrefix(said.text, "want 1 connection over h2, got 6 over http/1.1"), said.text)
+		rows := regexp.MustCompile(`(?m)^.*downstream.*http/1\.1.*wiretest mitm CA.*$`).FindAllString(said.text, -1)
+		assert.GreaterOrEqual(t, len(rows), 6, "a line for each of the six connections:\n%s", said.text)
 	})
-	t.Log(said.text)
-	assert.True(t, strings.HasPrefix(said.text, "want 1 connection over h2, got 6 over http/1.1"), said.text)
-	rows := regexp.MustCompile(`(?m)^.*downstream.*http/1\.1.*wiretest mitm CA.*$`).FindAllString(said.text, -1)
-	assert.GreaterOrEqual(t, len(rows), 6, "a line for each of the six connections:\n%s", said.text)
 }
 
 // getAll is an application that gets the page and then, all at once, what is
