@@ -8,6 +8,7 @@ import (
 	"path"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -188,9 +189,12 @@ type neverEnds struct{}
 func (neverEnds) Read(p []byte) (int, error) { return len(p), nil }
 
 func TestGoAwayBeforeAndUpTo(t *testing.T) {
+	var calledLate atomic.Int32
 	handler := func(w http.ResponseWriter, r *http.Request) {
 		s := wire.StreamOf(r)
 		switch r.URL.Path {
+		case "/too-late":
+			calledLate.Add(1)
 		case "/last":
 			s.Control().GoAway(s.ID(), http2.ErrCodeNo, "bye")
 		case "/refused":
@@ -230,6 +234,7 @@ func TestGoAwayBeforeAndUpTo(t *testing.T) {
 				require.Contains(t, all[2].Err, "refused by GOAWAY")
 				require.Equal(t, last == 2, all[1].Err != "", all[1].Err)
 				require.Empty(t, all[0].Err)
+				require.Zero(t, calledLate.Load(), "calls of the handler for what was refused")
 			})
 		})
 	}
@@ -414,7 +419,11 @@ func TestHeldSettingsEndWithTheConnection(t *testing.T) {
 			p := &pair{t: t, world: w, spoken: spoken{"h2", "h2", true}}
 			p.config.Prepare = func(c *wire.Control) { c.HoldSettings(d) }
 			p.start(hello)
-			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+			patience := 20 * time.Millisecond
+			if d == time.Nanosecond {
+				patience = time.Minute
+			}
+			ctx, cancel := context.WithTimeout(context.Background(), patience)
 			defer cancel()
 			_, err := p.client().RoundTrip(p.get("/").WithContext(ctx), nil)
 			require.Equal(t, d != time.Nanosecond, err != nil, "%v", err)
@@ -456,6 +465,47 @@ wire: control: SendSettings: HEADER_TABLE_SIZE = 1048576: net/http can keep 0 to
 wire: control: SendSettings: ENABLE_PUSH = 7: connection error: PROTOCOL_ERROR
 `, string(c.over(1).body))
 		require.Equal(t, 1, p.serverLog.Connections()[0].StreamLimit)
+	})
+}
+
+// TestSettingsBeforeNetHTTPs wants SETTINGS that were asked for first behind
+// those of net/http, and the right acknowledgement kept from it.
+func TestSettingsBeforeNetHTTPs(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		p := &pair{t: t, world: w, spoken: spoken{"h2c", "h2", false}}
+		p.config.MaxConcurrentStreams = 1
+		p.config.Prepare = func(c *wire.Control) {
+			c.SendSettings(http2.Setting{ID: http2.SettingMaxHeaderListSize, Val: 5000})
+		}
+		p.start(func(w http.ResponseWriter, r *http.Request) { io.Copy(w, r.Body) })
+		c := p.strictClient()
+		c.got("SETTINGS 0 [MAX_HEADER_LIST_SIZE = 5000]")
+		require.Contains(t, c.all()[0], "[MAX_CONCURRENT_STREAMS = 1]")
+		c.asks(1, "POST", "/", false)
+		c.got("SETTINGS 0 ACK")
+		c.asks(3, "GET", "/", true)
+		require.NotEmpty(t, c.wasReset(3).String())
+		c.data(1, true, "echo")
+		require.Equal(t, "echo", string(c.over(1).body))
+	})
+}
+
+// TestCloseWriteKeepsWhatWasFlushed ends many answers right behind a flush.
+func TestCloseWriteKeepsWhatWasFlushed(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		p := (&pair{t: t, world: w, spoken: spoken{"h2c", "h2", false}}).start(func(w http.ResponseWriter, r *http.Request) {
+			io.WriteString(w, "flushed")
+			http.NewResponseController(w).Flush()
+			wire.StreamOf(r).CloseWrite()
+			<-r.Context().Done()
+		})
+		c := p.strictClient()
+		for i := range 300 {
+			id := uint32(2*i + 1)
+			c.asks(id, "GET", "/", true)
+			require.Equal(t, "flushed", string(c.over(id).body), "answer %d", i)
+			c.resets(id, http2.ErrCodeCancel)
+		}
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/http2"
@@ -144,6 +145,8 @@ func (c *fakeConn) Write(p []byte) (int, error) {
 	}
 	return c.out.Write(p)
 }
+
+func (c *fakeConn) SetReadDeadline(time.Time) error { return nil }
 
 func (c *fakeConn) Close() error { c.closed = true; return nil }
 
