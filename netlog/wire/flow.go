@@ -67,7 +67,7 @@ func (f *flow) feed(p []byte) {
 	if f.gaveUp || f.tap.opaque || f.tap.end.recorded {
 		return // what is written to a closed connection begins no request
 	}
-	now := time.Now()
+	now := f.clock(len(p))
 	if f.parser == nil {
 		n := f.sniff(p, now)
 		p, start = p[n:], start+int64(n)
@@ -75,6 +75,15 @@ func (f *flow) feed(p []byte) {
 	if f.parser != nil && len(p) > 0 {
 		f.push(p, start, now)
 	}
+}
+
+// clock is the time at which n bytes are seen. Where they are all content of one
+// DATA frame nobody asks for it, and so neither does this.
+func (f *flow) clock(n int) time.Time {
+	if h, ok := f.parser.(*h2Flow); ok && h.inFrame && h.pre == 0 && h.content > n && h.frame.kind == http2.FrameData {
+		return h.now
+	}
+	return time.Now()
 }
 
 func (f *flow) push(p []byte, at int64, now time.Time) {
