@@ -18,8 +18,22 @@ func (c *Control) Abort() {
 	t.shut()
 }
 
-// Close ends the connection: on TLS by an alert, and then by FIN.
-func (c *Control) Close() { c.tap.shut() }
+// Close ends the connection, on TLS by an alert and then by FIN, behind what a
+// Control has put in and what is being written. So a peer that does not read
+// holds it up; Abort waits for nobody.
+func (c *Control) Close() {
+	t := c.tap
+	t.mu.Lock()
+	ip := t.ip.Load()
+	if ip != nil && len(ip.out.queue) > 0 && !ip.out.holding && !t.end.recorded {
+		ip.out.finale = true
+	} else {
+		t.onceWritten(t.shut)
+	}
+	t.mu.Unlock()
+	t.kick()
+	<-t.gone
+}
 
 // bottom is the connection below all that wrap it.
 func bottom(conn net.Conn) net.Conn {

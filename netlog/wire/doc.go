@@ -22,6 +22,14 @@
 // [http.Transport] it opens no connection that is not needed, and its order is
 // exact.
 //
+// What net/http's handlers and clients cannot say, a Control and a Stream say in
+// frames: GOAWAY with a last stream of one's choice, RST_STREAM with a code,
+// trailers that nobody declared, half a close, late and further SETTINGS. On a
+// connection of which nothing like it is asked, every byte is net/http's own. A
+// Fault does such a thing to the nth request:
+//
+//	wire.ServerConfig{Handler: handler, Faults: []wire.Fault{{Request: 5, Do: wire.GoAway}}}
+//
 // All of it works in a testing/synctest bubble: nothing holds a lock while it
 // waits, and a closed Server, ClientConn or Pool leaves no goroutine behind.
 package wire

@@ -38,6 +38,36 @@ func (c *Control) Frames() FrameCounts {
 	return FrameCounts{Up: t.h2.up.counts.known(), Down: t.h2.down.counts.known()}
 }
 
+// OnFrame has f called when the nth frame of a type from here on has come from
+// the peer, as to send ENHANCE_YOUR_CALM to one that floods. f is called before
+// net/http gets the frame, without locks, on the goroutine that reads: what it
+// writes keeps that from reading.
+func (c *Control) OnFrame(kind http2.FrameType, n int, f func()) {
+	t := c.tap
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	in := t.h2.parserOf(t.incoming())
+	in.awaited = append(in.awaited, awaited{kind, n, f})
+}
+
+// awaited is a call of OnFrame; left is how many frames are to come.
+type awaited struct {
+	kind http2.FrameType
+	left int
+	call func()
+}
+
+// came looks whether somebody waits for the frame that has ended.
+func (f *h2Flow) came() {
+	for i := range f.awaited {
+		if w := &f.awaited[i]; w.kind == f.frame.kind {
+			if w.left--; w.left == 0 {
+				f.h2.tap.later = append(f.h2.tap.later, w.call)
+			}
+		}
+	}
+}
+
 // Frame is one that passed.
 type Frame struct {
 	At     time.Time // of its last byte
@@ -117,6 +147,9 @@ func flagName(kind http2.FrameType, bit http2.Flags) string {
 // listed counts and lists the frame that has ended.
 func (f *h2Flow) listed() {
 	f.counts.add(f.frame.kind)
+	if len(f.awaited) > 0 {
+		f.came()
+	}
 	h := f.h2
 	if len(h.list) >= h.listMax {
 		return

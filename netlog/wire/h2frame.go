@@ -36,6 +36,7 @@ type h2Flow struct {
 	settings, acks int // SETTINGS that passed
 	stated         stated
 	counts         frameCounts
+	awaited        []awaited
 	settingsSeen   []string // of the frame, if it is listed
 	block          block
 }

@@ -50,10 +50,12 @@ func (t *Tap) interpose() (*interposer, error) {
 	return ip, nil
 }
 
+var errClosed = errors.New("the connection is closed")
+
 func (t *Tap) bendable() error {
 	switch {
 	case t.end.recorded:
-		return errors.New("the connection is closed")
+		return errClosed
 	case !t.speaksH2():
 		return errHTTP1
 	case t.up.gaveUp || t.down.gaveUp:

@@ -448,6 +448,7 @@ func TestFurtherSettings(t *testing.T) {
 			fmt.Fprintln(w, err)
 		}
 	}, func(t *testing.T, p *pair, c *strict) {
+		c.got("SETTINGS 0 ACK")
 		c.asks(1, "POST", "/", false)
 		c.got("SETTINGS 0 [MAX_CONCURRENT_STREAMS = 1] [INITIAL_WINDOW_SIZE = 10240]")
 		c.got("PING 0")
@@ -506,6 +507,30 @@ func TestCloseWriteKeepsWhatWasFlushed(t *testing.T) {
 			require.Equal(t, "flushed", string(c.over(id).body), "answer %d", i)
 			c.resets(id, http2.ErrCodeCancel)
 		}
+	})
+}
+
+// TestCalm has a server that takes four PINGs and no more.
+func TestCalm(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		p := &pair{t: t, world: w, spoken: spoken{"h2c", "h2", false}}
+		p.config.Prepare = func(c *wire.Control) {
+			c.OnFrame(http2.FramePing, 5, func() {
+				c.GoAway(0, http2.ErrCodeEnhanceYourCalm, "too many pings")
+				c.Close()
+			})
+		}
+		p.start(hello)
+		c := p.strictClient()
+		c.got("SETTINGS 0 ACK")
+		for range 4 {
+			c.do(func() { c.fr.WritePing(false, [8]byte{}) })
+		}
+		c.until("four answers", func() bool { return c.pings == 4 })
+		c.do(func() { c.fr.WritePing(false, [8]byte{}) })
+		c.untilClosed()
+		require.Contains(t, c.all(), "GOAWAY 0 ENHANCE_YOUR_CALM last 0 too many pings")
+		require.Equal(t, "GOAWAY ENHANCE_YOUR_CALM last stream 0, sent, debug \"too many pings\"", p.serverLog.Connections()[0].GoAway)
 	})
 }
 

@@ -22,6 +22,7 @@ type outbound struct {
 	failed  bool
 	resized []byte // changes of the table's size in blocks that were dropped
 
+	finale  bool // the connection closes behind queue
 	holding bool
 	held    []byte // by HoldSettings; the parser has not seen them
 	said    map[uint32]said
@@ -69,6 +70,9 @@ func (o *outbound) give() []byte {
 		o.held, o.said = nil, nil
 	}
 	o.catchUp()
+	if o.finale && len(o.queue) == 0 {
+		o.ip.tap.onceWritten(o.ip.tap.shut)
+	}
 	return o.out
 }
 
@@ -262,20 +266,38 @@ func (o *outbound) rewrite(b *passing, fields []hpack.HeaderField) {
 	o.out = o.appendBlock(o.out, b.carrier, b.ends, fields)
 }
 
-// blockPassed ends a stream whose head CloseWrite has waited for.
+// blockPassed serves what has waited for a head.
 func (o *outbound) blockPassed(b *passing) {
 	if b.fate == drop {
 		o.resized = append(o.resized, b.resized...)
 		return
 	}
 	s := o.ip.touched[b.carrier]
-	if s == nil || !s.ends || b.ends {
+	if s == nil || !s.ends && s.has().headed == nil {
 		return
 	}
 	o.catchUp()
-	if s.headSent() {
+	if !s.headSent() {
+		return
+	}
+	for _, f := range s.has().headed {
+		o.ip.tap.onceWritten(f)
+	}
+	s.needs().headed = nil
+	if s.ends && !b.ends {
 		o.end(s)
 	}
+}
+
+// whenHead has f called when the head of the stream was written. A handler's
+// flush of a head alone does not wait until net/http has put it into its turn.
+func (o *outbound) whenHead(s *Stream, f func()) {
+	o.catchUp()
+	if s.over || s.sentEnd() || s.headSent() {
+		o.ip.tap.onceWritten(f)
+		return
+	}
+	s.needs().headed = append(s.needs().headed, f)
 }
 
 // end ends this side of a stream, now or behind its head.

@@ -42,6 +42,7 @@ type rare struct {
 	onReset  []func(http2.ErrCode)
 	trailers []hpack.HeaderField // to be sent behind the body
 	finale   bool                // the connection closes behind the answer
+	headed   []func()            // to be called when the head was written
 
 	upTrailers, downTrailers []hpack.HeaderField // that passed
 }
@@ -218,14 +219,15 @@ func (s *Stream) CloseWrite() error {
 }
 
 // Flushed waits until what a handler has flushed was handed to the connection,
-// which on HTTP/2 is a little later.
+// which on HTTP/2 is a little later; if it has flushed nothing yet, until the
+// answer's head was.
 func (s *Stream) Flushed(ctx context.Context) error {
 	if s.id == 0 {
 		return nil
 	}
 	passed := make(chan struct{})
-	err := s.Control().bend("Flushed", func(ip *interposer) error {
-		ip.behind(func() { s.tap.onceWritten(func() { close(passed) }) })
+	err := s.bend("Flushed", func(ip *interposer) error {
+		ip.behind(func() { ip.out.whenHead(s, func() { close(passed) }) })
 		return nil
 	})
 	if err != nil {
@@ -236,6 +238,8 @@ func (s *Stream) Flushed(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
+	case <-s.tap.gone:
+		return fmt.Errorf("wire: control: Flushed: %w", errClosed)
 	}
 }
 

@@ -79,6 +79,9 @@ type Tap struct {
 	control Control
 	shut    func() // closes the connection
 
+	gone      chan struct{} // closed when the connection is
+	closeOnce sync.Once
+
 	ordinals *atomic.Int64 // of a Server's requests; nil counts none
 
 	mu      sync.Mutex // never held while blocking
@@ -104,7 +107,7 @@ func NewTap(conn net.Conn, cfg TapConfig) *Tap {
 	if cfg.Scheme == "" {
 		cfg.Scheme = "https"
 	}
-	t := &Tap{Conn: conn, cfg: cfg, writing: newPen()}
+	t := &Tap{Conn: conn, cfg: cfg, writing: newPen(), gone: make(chan struct{})}
 	t.control.tap = t
 	t.shut = func() { t.Close() }
 	t.up = flow{tap: t, up: true}
@@ -207,6 +210,7 @@ func (t *Tap) Close() error {
 	wait := t.stopInterposer()
 	t.mu.Unlock()
 	err := t.Conn.Close()
+	t.closeOnce.Do(func() { close(t.gone) })
 	wait()
 	return err
 }
@@ -238,11 +242,7 @@ func (t *Tap) takeLater() func() {
 	}
 	later := t.later
 	t.later = nil
-	return func() {
-		for _, f := range later {
-			f()
-		}
-	}
+	return func() { callAll(later) }
 }
 
 // arrived counts a request that a server is to serve.

@@ -1,6 +1,9 @@
 package wire
 
-import "sync/atomic"
+import (
+	"slices"
+	"sync/atomic"
+)
 
 // Write writes to the connection below.
 func (t *Tap) Write(p []byte) (int, error) {
@@ -23,15 +26,19 @@ func (t *Tap) Write(p []byte) (int, error) {
 func (t *Tap) willWrite(p []byte) (b []byte, changed bool) {
 	t.mu.Lock()
 	out := t.outgoing()
-	if ip := t.ip.Load(); ip != nil && out.ahead == 0 {
-		b, changed = ip.out.transform(p), true
+	seen := min(out.ahead, len(p))
+	out.ahead -= seen
+	switch ip := t.ip.Load(); {
+	case ip != nil:
+		b, changed = ip.out.transform(p[seen:]), true
+		if seen > 0 {
+			b = slices.Concat(p[:seen], b)
+		}
 		out.count(len(b))
 		ip.settle()
-	} else if t.mute && t.isUnwanted(p) {
+	case t.mute && t.isUnwanted(p):
 		changed = true
-	} else {
-		seen := min(out.ahead, len(p))
-		out.ahead -= seen
+	default:
 		out.feed(p[seen:])
 		out.count(len(p))
 	}
@@ -84,9 +91,10 @@ func (t *Tap) writeOwn(b []byte) error {
 // letWrite lets others write. What they put in meanwhile is for this one, or
 // for them.
 func (t *Tap) letWrite() {
+	written := t.takeWritten()
 	t.writing.release()
+	written()
 	t.kick()
-	t.callWritten()
 }
 
 // onceWritten has f called when what has passed the parser was written. It is
@@ -96,38 +104,53 @@ func (t *Tap) onceWritten(f func()) {
 	t.waited.Store(true)
 }
 
-func (t *Tap) callWritten() {
+// takeWritten returns what is to be called when others may write. Who takes it
+// still holds the pen, so nothing of it waits for a write to come.
+func (t *Tap) takeWritten() func() {
 	if !t.waited.Load() {
-		return
+		return func() {}
 	}
 	t.mu.Lock()
+	defer t.mu.Unlock()
 	t.waited.Store(false)
 	all := t.written
 	t.written = nil
-	t.mu.Unlock()
+	return func() { callAll(all) }
+}
+
+func callAll(all []func()) {
 	for _, f := range all {
 		f()
 	}
 }
 
-// kick writes what was put in, unless somebody writes just now, who then does.
-// What cannot be put in yet waits for the write that ends the frame.
+// kick writes what was put in, and calls what waits for a write to end, unless
+// somebody writes just now, who then does. What cannot be put in yet waits for
+// the write that ends the frame.
 func (t *Tap) kick() {
-	for t.queued.Load() && t.writing.try() {
-		t.mu.Lock()
-		var b []byte
-		if t.outgoing().ahead == 0 {
-			b = t.ip.Load().out.flush()
-			t.outgoing().count(len(b))
-			t.ip.Load().settle()
-		}
-		later := t.takeLater()
-		t.mu.Unlock()
-		later()
-		t.writeOwn(b)
+	for (t.queued.Load() || t.waited.Load()) && t.writing.try() {
+		t.writeQueue()
+		written := t.takeWritten()
 		t.writing.release()
-		t.callWritten()
+		written()
 	}
+}
+
+func (t *Tap) writeQueue() {
+	t.mu.Lock()
+	ip := t.ip.Load()
+	t.queued.Store(false)
+	if ip == nil || t.outgoing().ahead > 0 {
+		t.mu.Unlock()
+		return
+	}
+	b := ip.out.flush()
+	t.outgoing().count(len(b))
+	ip.settle()
+	later := t.takeLater()
+	t.mu.Unlock()
+	later()
+	t.writeOwn(b)
 }
 
 // pen is held by who writes. Its owner waits for it by a channel, so that
