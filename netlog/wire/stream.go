@@ -4,12 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"net/http"
-	"slices"
-	"strings"
 
-	"golang.org/x/net/http/httpguts"
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
@@ -145,52 +140,6 @@ func (s *Stream) wasReset(code http2.ErrCode) {
 	r.onReset = nil
 }
 
-// RequestTrailers are the trailer fields that came with the request, also those
-// that nobody declared, which net/http's server drops on HTTP/2. They are there
-// when the body has been read to its end. On HTTP/1.1 it is nil: there they all
-// are in http.Request.Trailer.
-func (s *Stream) RequestTrailers() http.Header {
-	s.tap.mu.Lock()
-	defer s.tap.mu.Unlock()
-	return headerOf(s.has().upTrailers)
-}
-
-// AnswerTrailers is the same of the answer.
-func (s *Stream) AnswerTrailers() http.Header {
-	s.tap.mu.Lock()
-	defer s.tap.mu.Unlock()
-	return headerOf(s.has().downTrailers)
-}
-
-func headerOf(fields []hpack.HeaderField) http.Header {
-	if len(fields) == 0 {
-		return nil
-	}
-	h := make(http.Header, len(fields))
-	for _, f := range fields {
-		h.Add(f.Name, f.Value)
-	}
-	return h
-}
-
-// SendTrailers puts trailer fields behind what net/http sends of this side's
-// body, whether they were declared or not, and behind its own trailers if it has
-// some. A client's request must have a body. It does not wait. It is an error
-// on HTTP/1.1, if this side's END_STREAM was sent, or if a field is none.
-func (s *Stream) SendTrailers(h http.Header) error {
-	fields, err := trailerFields(h)
-	return s.bend("SendTrailers", func(*interposer) error {
-		switch {
-		case err != nil:
-			return err
-		case s.sentEnd():
-			return errors.New("the end of the stream was sent")
-		}
-		s.needs().trailers = fields
-		return nil
-	})
-}
-
 // sentEnd reports whether this side has ended the stream.
 func (s *Stream) sentEnd() bool {
 	h2 := s.tap.h2.streams[s.id]
@@ -279,21 +228,4 @@ func (s *Stream) refused() bool {
 	defer s.tap.mu.Unlock()
 	ip := s.tap.ip.Load()
 	return ip != nil && ip.isOver(s.id)
-}
-
-// trailerFields are h's fields, sorted by name.
-func trailerFields(h http.Header) (fields []hpack.HeaderField, err error) {
-	for _, name := range slices.Sorted(maps.Keys(h)) {
-		lower := strings.ToLower(name)
-		if !httpguts.ValidHeaderFieldName(name) {
-			return nil, fmt.Errorf("trailer %q is no field name", name)
-		}
-		for _, v := range h[name] {
-			if !httpguts.ValidHeaderFieldValue(v) {
-				return nil, fmt.Errorf("trailer %q: %q is no field value", name, v)
-			}
-			fields = append(fields, hpack.HeaderField{Name: lower, Value: v})
-		}
-	}
-	return fields, nil
 }
