@@ -65,7 +65,8 @@ func FuzzEndToEnd(f *testing.F) {
 		}
 		before := http.Header(parsed).Clone()
 		out := endToEnd(http.Header(parsed))
-		named := hopByHop()
+		hop := hopByHop()
+		named := hop[:]
 		for _, value := range before["Connection"] {
 			for name := range strings.SplitSeq(value, ",") {
 				named = append(named, http.CanonicalHeaderKey(strings.Trim(name, " \t")))

@@ -10,15 +10,21 @@ import (
 // hopByHop are the fields that belong to one connection (RFC 9110, section
 // 7.6.1), beside those that Connection names. Trailer is not one of them, but
 // net/http keeps it apart from the others and writes it anew.
-func hopByHop() []string {
-	return []string{"Connection", "Keep-Alive", "Proxy-Connection", "Te", "Transfer-Encoding", "Upgrade"}
+func hopByHop() [6]string {
+	return [...]string{"Connection", "Keep-Alive", "Proxy-Connection", "Te", "Transfer-Encoding", "Upgrade"}
 }
 
-// endToEnd is a copy of h without the fields that belong to one connection.
+// endToEnd is h without the fields that belong to one connection. It shares h's
+// values.
 func endToEnd(h http.Header) http.Header {
-	out := make(http.Header, len(h))
+	out := make(http.Header, len(h)+1)
+	copyEndToEnd(out, h)
+	return out
+}
+
+func copyEndToEnd(out, h http.Header) {
 	for name, values := range h {
-		out[name] = slices.Clone(values)
+		out[name] = slices.Clip(values) // who appends gets a copy
 	}
 	for _, value := range h["Connection"] {
 		for name := range strings.SplitSeq(value, ",") {
@@ -28,12 +34,14 @@ func endToEnd(h http.Header) http.Header {
 	for _, name := range hopByHop() {
 		delete(out, name)
 	}
-	return out
 }
 
 // requestHeader is what is sent upstream.
 func (x *exchange) requestHeader() http.Header {
 	h := endToEnd(x.in.Header)
+	if _, has := h["User-Agent"]; !has {
+		h["User-Agent"] = nil // which keeps net/http from adding its own
+	}
 	if acceptsTrailers(x.in.Header) {
 		h.Set("Te", "trailers") // the one value that HTTP/2 has (RFC 9113, section 8.2.2)
 	}
@@ -67,10 +75,8 @@ func lists(values []string, token string) bool {
 func respondWith(w http.ResponseWriter, h http.Header) {
 	to := w.Header()
 	clear(to)
-	for name, values := range endToEnd(h) {
-		to[name] = values
-	}
-	for _, name := range []string{"Date", "Content-Type"} {
+	copyEndToEnd(to, h)
+	for _, name := range [...]string{"Date", "Content-Type"} {
 		if _, sent := to[name]; !sent {
 			to[name] = nil
 		}

@@ -44,9 +44,7 @@ func (i *interim) write(code int, header textproto.MIMEHeader) error {
 	defer func() { <-i.busy }()
 	h := i.w.Header()
 	clear(h)
-	for name, values := range endToEnd(http.Header(header)) {
-		h[name] = values
-	}
+	copyEndToEnd(h, http.Header(header))
 	i.w.WriteHeader(code)
 	i.any = true
 	return nil
