@@ -87,6 +87,10 @@ func NewClientConn(conn net.Conn, cfg ClientConfig) (*ClientConn, error) {
 	return c, nil
 }
 
+// clientBuffer is enough for the head of most messages on http/1.1, where each
+// connection has two of it all its life. TLS, below, has buffers of its own.
+const clientBuffer = 2 << 10
+
 // start gives the pipe to net/http. To it the connection is a plain one, over
 // which it speaks what it is told to: both protocols start alike on all
 // versions of Go, whatever TLS said.
@@ -99,6 +103,8 @@ func (c *ClientConn) start(cfg ClientConfig) (err error) {
 		Protocols:             protocols,
 		DisableCompression:    true,
 		ExpectContinueTimeout: cfg.ExpectContinue,
+		ReadBufferSize:        clientBuffer,
+		WriteBufferSize:       clientBuffer,
 	}
 	if cfg.ExpectContinue == 0 {
 		transport.ExpectContinueTimeout = time.Second
