@@ -9,3 +9,15 @@ func (s *Stream) ExpectsContinue() bool {
 	h2 := s.tap.h2.streams[s.id]
 	return h2 != nil && h2.expects
 }
+
+// RequestEnded reports whether the end of the request has come, so that whoever
+// reads its body will not have to wait for the client.
+func (s *Stream) RequestEnded() bool {
+	s.tap.mu.Lock()
+	defer s.tap.mu.Unlock()
+	if s.id == 0 {
+		return s.whole
+	}
+	h2 := s.tap.h2.streams[s.id]
+	return h2 == nil || h2.asked
+}

@@ -82,6 +82,9 @@ func (a *h1Answers) headDone() string {
 	if interim {
 		return ""
 	}
+	if x != nil && len(m.connection) > 0 {
+		x.needs().connection = m.connection
+	}
 	return a.beginBody(&m, x)
 }
 

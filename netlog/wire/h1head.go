@@ -71,10 +71,11 @@ type h1Message struct {
 	target   string
 	status   int
 
-	host    string
-	length  int64 // Content-Length; -1 is none
-	coded   bool  // there is a Transfer-Encoding
-	chunked bool  // and chunked is the last of it
+	host       string
+	length     int64    // Content-Length; -1 is none
+	connection []string // values of Connection
+	coded      bool     // there is a Transfer-Encoding
+	chunked    bool     // and chunked is the last of it
 }
 
 // startLine cuts the first line off a head.
@@ -145,6 +146,8 @@ func (m *h1Message) field(name, value []byte) string {
 	switch {
 	case is(name, "Host"):
 		m.host = string(value)
+	case is(name, "Connection"):
+		m.connection = append(m.connection, string(value))
 	case is(name, "Content-Length"):
 		return m.contentLength(string(value))
 	case is(name, "Transfer-Encoding"):

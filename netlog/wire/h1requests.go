@@ -89,6 +89,7 @@ func (r *h1Requests) takeBody(p []byte) (int, string) {
 		q.HeaderBytesUp += int64(part.fields)
 	})
 	r.inBody = !part.done
+	r.now.whole = part.done
 	return part.used, why
 }
 
@@ -119,6 +120,7 @@ func (r *h1Requests) beginBody(m *h1Message) string {
 		r.body.begin(sizedBody, max(0, m.length))
 	}
 	r.inBody = r.body.kind != noBody
+	r.now.whole = !r.inBody
 	return ""
 }
 

@@ -91,10 +91,25 @@ func (c *ClientConn) roundTripHTTP1(req *http.Request, s *sending) (*http.Respon
 	s.sent(c.pipe.tap.Last()) // the answer may be here before Write has returned
 	<-s.told
 	if resp.Close {
+		c.restoreConnection(resp)
 		c.finishNow()
 	}
 	c.watchBody(resp)
 	return resp, nil
+}
+
+// restoreConnection puts the Connection field back that net/http takes out of an
+// answer with "close": it may name other fields that belong to the connection.
+func (c *ClientConn) restoreConnection(resp *http.Response) {
+	t := c.pipe.tap
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.last == nil {
+		return
+	}
+	if values := t.last.has().connection; len(values) > 0 {
+		resp.Header["Connection"] = values
+	}
 }
 
 func closeBody(req *http.Request) {

@@ -27,6 +27,7 @@ type Stream struct {
 	closed     bool // this side's END_STREAM was sent, and net/http does not know
 	ends       bool // END_STREAM is to be sent behind the head
 	noContinue bool // 100 is swallowed
+	whole      bool // on HTTP/1.1: the request has ended
 	rare       *rare
 }
 
@@ -36,6 +37,8 @@ type rare struct {
 	reset    *http2.ErrCode // by the peer
 	onReset  []func(http2.ErrCode)
 	trailers []hpack.HeaderField // to be sent behind the body
+
+	connection []string // of the answer's head, on HTTP/1.1
 	finale   bool                // the connection closes behind the answer
 	headed   []func()            // to be called when the head was written
 
