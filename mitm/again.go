@@ -14,7 +14,7 @@ import (
 
 // maxAttempts bounds how often a request is sent, for an origin that says GOAWAY
 // to whatever it is asked.
-const maxAttempts = 4
+const maxAttempts = 8
 
 // attempted is what is known of a request that got no answer.
 type attempted struct {
@@ -26,6 +26,8 @@ type attempted struct {
 // that it may not. It may where the proxy's own choice of a connection is what
 // failed, of which the client knows nothing:
 //
+//   - It was not even sent, because its connection ended while it was being
+//     given out.
 //   - The origin refused it unprocessed (RFC 9113, section 8.7), by a GOAWAY or
 //     because it was sent before the origin had stated its limit of streams.
 //     Any other refusal is the client's to hear of.
@@ -39,22 +41,15 @@ func (x *exchange) mayRepeat(err error, a attempted) string {
 		return ""
 	}
 	switch {
+	case x.up == nil && isClosed(x.lease.Conn.Done()):
+		return "not sent"
 	case x.up == nil:
-		return unsent(a)
+		return ""
 	case x.refusedByGoAway():
 		return "GOAWAY"
 	case a.early && isRefused(err):
 		return "sent before the origin's SETTINGS"
 	case a.reused && x.cutOff(err) && idempotent(x.in.Method):
-		return "stale connection"
-	}
-	return ""
-}
-
-// unsent is about a request that was not even sent, because its connection
-// ended while it was being given out.
-func unsent(a attempted) string {
-	if a.reused {
 		return "stale connection"
 	}
 	return ""

@@ -273,6 +273,6 @@ func TestGoAwayForEver(t *testing.T) {
 		c.head("GET /", nothing)
 		c.wantHead("502")
 		assert.Contains(t, c.next().data, "GOAWAY")
-		netlog.RequireConnections(t, s.proxy.Log(), 4, alpn.H2, mitm.Upstream)
+		netlog.RequireConnections(t, s.proxy.Log(), 8, alpn.H2, mitm.Upstream)
 	})
 }

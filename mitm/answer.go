@@ -28,7 +28,7 @@ func (x *exchange) answer(resp *http.Response) error {
 // only a chunked body has room for them.
 func (x *exchange) frame(resp *http.Response) {
 	h := x.w.Header()
-	if len(resp.Trailer) > 0 && x.in.ProtoMajor == 1 && x.hasBody(resp) {
+	if len(resp.Trailer) > 0 && x.in.ProtoMajor == 1 && x.mayHaveBody(resp) {
 		delete(h, "Content-Length")
 	}
 	if _, known := h["Content-Length"]; !known {
@@ -95,11 +95,16 @@ func (x *exchange) atHand(resp *http.Response) (whole bool) {
 	return whole
 }
 
-// hasBody is by RFC 9110, section 6.4.1. Where there is no body net/http flushes
-// at the end of the handler, and h2 knows no flush after the end of a stream.
+// hasBody reports whether a body comes. Where none does net/http flushes at the
+// end of the handler, and h2 knows no flush after the end of a stream.
 func (x *exchange) hasBody(resp *http.Response) bool {
+	return resp.ContentLength != 0 && x.mayHaveBody(resp)
+}
+
+// mayHaveBody is by RFC 9110, section 6.4.1.
+func (x *exchange) mayHaveBody(resp *http.Response) bool {
 	switch {
-	case x.in.Method == http.MethodHead, resp.ContentLength == 0:
+	case x.in.Method == http.MethodHead:
 		return false
 	case resp.StatusCode == http.StatusNoContent, resp.StatusCode == http.StatusNotModified:
 		return false

@@ -93,7 +93,7 @@ func (c *client) routeOf(r *http.Request) (route, int, error) {
 func (x *exchange) run() {
 	x.rc.EnableFullDuplex() // HTTP/1.1 would else read all of the request before it answers; HTTP/2 is full duplex, and says that it knows no such thing
 	if x.sendsBody() {
-		x.upload = newUpload(x.in.Body, x.rc, x.cameBehind)
+		x.upload = newUpload(x)
 		defer x.upload.stop()
 	}
 	if x.upgrade != "" {
@@ -107,6 +107,9 @@ func (x *exchange) run() {
 
 // sendsBody reports whether the client sends a body, or trailers.
 func (x *exchange) sendsBody() bool { return x.in.ContentLength != 0 || len(x.in.Trailer) > 0 }
+
+// hasCome reports whether all of the request has.
+func (x *exchange) hasCome() bool { return x.stream != nil && x.stream.RequestEnded() }
 
 // attempt asks the origin, passes its answer on, and reports whether it is to be
 // asked again.

@@ -29,6 +29,7 @@ type upload struct {
 	body io.Reader
 	rc   *http.ResponseController
 	end  func() http.Header // what came behind the body; called at its end
+	came func() bool        // whether all of it has come
 
 	mu       sync.Mutex    // never held while blocking
 	kept     []byte        // what has come so far; guarded by mu
@@ -43,11 +44,12 @@ type upload struct {
 	tasks   sync.WaitGroup // stop waits for them
 }
 
-func newUpload(body io.Reader, rc *http.ResponseController, end func() http.Header) *upload {
+func newUpload(x *exchange) *upload {
 	return &upload{
-		body:    body,
-		rc:      rc,
-		end:     end,
+		body:    x.in.Body,
+		rc:      x.rc,
+		end:     x.cameBehind,
+		came:    x.hasCome,
 		changed: make(chan struct{}),
 		reading: make(chan struct{}, 1),
 		stopped: make(chan struct{}),
@@ -76,8 +78,14 @@ func (u *upload) stop() {
 	u.tasks.Wait()
 }
 
-// interrupt ends a Read that waits for the client, and all that follow.
-func (u *upload) interrupt() { u.rc.SetReadDeadline(time.Unix(1, 0)) }
+// interrupt ends a Read that waits for the client, and all that follow. It costs
+// an http/1.1 client its connection; a Read that is just about to end by itself
+// is not worth it.
+func (u *upload) interrupt() {
+	if !u.came() {
+		u.rc.SetReadDeadline(time.Unix(1, 0))
+	}
+}
 
 // read is a Read of the client's body, until over is closed. A nil over never
 // is.

@@ -1,0 +1,176 @@
+package mitm_test
+
+import (
+	"crypto/tls"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"example.com/wiretest/alpn"
+	"example.com/wiretest/ca"
+	"example.com/wiretest/mitm"
+)
+
+// What a request and a megabyte cost beside httputil.ReverseProxy, which records
+// nothing, and beside no proxy at all: TLS on every leg, the same origin and the
+// same kind of client for all, the ledger on. The three take turns, so that
+// whatever else the machine does slows them alike; what counts are the ratios.
+func BenchmarkCompare(b *testing.B) {
+	for _, load := range []load{
+		{"requests", 1 << 10, 400, "requests/s", 1},
+		{"bytes", 16 << 20, 2, "MB/s", 16 << 20 / 1e6},
+	} {
+		for _, down := range []string{alpn.HTTP11, alpn.H2} {
+			for _, up := range []string{alpn.HTTP11, alpn.H2} {
+				b.Run(load.name+"/"+pairName(down, up), func(b *testing.B) { compare(b, load, down, up) })
+			}
+		}
+	}
+}
+
+type load struct {
+	name  string
+	size  int // of a body
+	batch int // requests in a turn
+	unit  string
+	each  float64 // of unit in a request
+}
+
+func compare(b *testing.B, l load, down, up string) {
+	authority := ca.New(b, nil)
+	site := served(b, authority, up, sized())
+	ways := []*way{
+		{"direct", transportTo(authority, down), served(b, authority, down, sized()), 0},
+		{"ReverseProxy", transportTo(authority, down), served(b, authority, down, reverseProxy(b, authority, site, up)), 0},
+		{"mitm", through(b, authority, down, up), site, 0},
+	}
+	for _, w := range ways {
+		defer w.tr.CloseIdleConnections()
+		w.turn(b, l)
+		w.took = 0
+	}
+	for b.Loop() {
+		for _, w := range ways {
+			w.turn(b, l)
+		}
+	}
+	rate := func(w *way) float64 { return float64(b.N*l.batch) * l.each / w.took.Seconds() }
+	direct, reverse, own := rate(ways[0]), rate(ways[1]), rate(ways[2])
+	b.ReportMetric(0, "ns/op") // of all three together: it says nothing
+	b.ReportMetric(own, l.unit)
+	b.ReportMetric(own/reverse, "×ReverseProxy")
+	b.ReportMetric(own/direct, "×direct")
+}
+
+// way is one of those that are compared.
+type way struct {
+	name string
+	tr   *http.Transport
+	url  string
+	took time.Duration
+}
+
+// turn sends a batch of requests, eight at once.
+func (w *way) turn(b *testing.B, l load) {
+	start := time.Now()
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			for range (l.batch + i) / 8 {
+				w.fetch(b, l.size)
+			}
+		})
+	}
+	wg.Wait()
+	w.took += time.Since(start)
+}
+
+func (w *way) fetch(b *testing.B, size int) {
+	client := &http.Client{Transport: w.tr}
+	resp, err := client.Get(w.url + "/?" + strconv.Itoa(size))
+	if err != nil {
+		b.Error(w.name, err)
+		return
+	}
+	defer resp.Body.Close()
+	if n, err := io.Copy(io.Discard, resp.Body); err != nil || n != int64(size) {
+		b.Errorf("%s: %d of %d bytes: %v", w.name, n, size, err)
+	}
+}
+
+func through(b *testing.B, authority *ca.Authority, down, up string) *http.Transport {
+	proxy := mitm.New(b, &mitm.Config{
+		RootCAs:    authority.Pool(),
+		CA:         authority,
+		Downstream: mitm.Leg{ALPN: alpn.Only(down)},
+		Upstream:   mitm.Leg{ALPN: alpn.Only(up)},
+	})
+	tr := proxy.Transport(nil)
+	tr.MaxIdleConnsPerHost = 1000
+	return tr
+}
+
+// sized answers as many bytes as the query says.
+func sized() http.Handler {
+	chunk := make([]byte, 32<<10)
+	return handler(func(w http.ResponseWriter, r *http.Request) {
+		left, _ := strconv.Atoi(r.URL.RawQuery)
+		w.Header().Set("Content-Length", strconv.Itoa(left))
+		w.Header().Set("Content-Type", "application/octet-stream")
+		for left > 0 {
+			n, err := w.Write(chunk[:min(left, len(chunk))])
+			if err != nil {
+				return
+			}
+			left -= n
+		}
+	})
+}
+
+// served is the URL of a plain net/http server of one protocol over TLS.
+func served(b testing.TB, authority *ca.Authority, proto string, h http.Handler) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	srv := &http.Server{Handler: h, TLSConfig: authority.ServerTLS(), Protocols: only(proto), ErrorLog: log.New(io.Discard, "", 0)}
+	go srv.ServeTLS(l, "", "")
+	b.Cleanup(func() { srv.Close() })
+	return "https://" + l.Addr().String()
+}
+
+func only(proto string) *http.Protocols {
+	p := new(http.Protocols)
+	p.SetHTTP1(proto == alpn.HTTP11)
+	p.SetHTTP2(proto == alpn.H2)
+	return p
+}
+
+func transportTo(authority *ca.Authority, proto string) *http.Transport {
+	return &http.Transport{
+		TLSClientConfig:     &tls.Config{RootCAs: authority.Pool()},
+		Protocols:           only(proto),
+		MaxIdleConnsPerHost: 1000, // the default of 2 costs a factor of seven
+	}
+}
+
+func reverseProxy(b *testing.B, authority *ca.Authority, site, proto string) http.Handler {
+	target, err := url.Parse(site)
+	if err != nil {
+		b.Fatal(err)
+	}
+	tr := transportTo(authority, proto)
+	b.Cleanup(tr.CloseIdleConnections)
+	return &httputil.ReverseProxy{
+		Transport: tr,
+		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		ErrorLog:  log.New(io.Discard, "", 0),
+	}
+}
