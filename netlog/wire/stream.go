@@ -39,8 +39,8 @@ type rare struct {
 	trailers []hpack.HeaderField // to be sent behind the body
 
 	connection []string // of the answer's head, on HTTP/1.1
-	finale   bool                // the connection closes behind the answer
-	headed   []func()            // to be called when the head was written
+	finale     bool     // the connection closes behind the answer
+	headed     []func() // to be called when the head was written
 
 	upTrailers, downTrailers []hpack.HeaderField // that passed
 }
