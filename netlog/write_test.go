@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"reflect"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -62,6 +64,33 @@ func writeFixtures(t *testing.T, network *linkdelay.Network) {
 	}
 	rewritten(t, site.Log())
 	onlyChrome(t, site.Log())
+}
+
+// TestWriteClient: so is what NewTransport records of a Go client, with the
+// stalls of its pool and a request that fails.
+func TestWriteClient(t *testing.T) {
+	for _, scheme := range []string{"http", "https", "h2"} {
+		t.Run(scheme, func(t *testing.T) {
+			slow := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/broken" {
+					panic(http.ErrAbortHandler)
+				}
+				time.Sleep(10 * time.Millisecond)
+				page(w, r)
+			})
+			srv := serve(t, scheme, slow)
+			c, log := recorded(t, srv, func(tr *http.Transport) { tr.MaxConnsPerHost = 2 })
+			var all sync.WaitGroup
+			for i := range 12 {
+				all.Go(func() { get(t, c, fmt.Sprint(srv.URL, "/", i)) })
+			}
+			all.Wait()
+			_, err := c.Get(srv.URL + "/broken")
+			require.Error(t, err)
+			c.CloseIdleConnections()
+			rewritten(t, log)
+		})
+	}
 }
 
 // rewritten writes and reads; both must say the same, and the file must be what
