@@ -15,7 +15,7 @@ import (
 	"example.com/wiretest/netlog"
 )
 
-var update = flag.Bool("update", false, "write the pictures and the table in testdata anew")
+var update = flag.Bool("update", false, "write the pictures in testdata and the tables in the README anew")
 
 // TestPictures draws the three modes in virtual time, and holds what is in
 // testdata to it.

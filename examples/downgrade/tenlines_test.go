@@ -1,18 +1,19 @@
 package downgrade
 
 import (
-	"fmt"
 	"io"
 	"net/http"
 	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"example.com/wiretest/alpn"
+	"example.com/wiretest/examples/internal/shown"
 	"example.com/wiretest/linkdelay"
 	"example.com/wiretest/mitm"
 	"example.com/wiretest/netlog"
@@ -31,19 +32,21 @@ func TestWhatTheTenLinesSay(t *testing.T) {
 		tr.MaxConnsPerHost = 6 // as a browser; net/http alone would open one per request
 		getAll(t, &http.Client{Transport: tr}, site)
 
-		said := &spoken{TB: t}
-		said.run(func() {
-			netlog.RequireConnections(said, proxy.Log(), 1, alpn.H2, mitm.Downstream, netlog.Used())
+		said := shown.Failure(t, func(tb testing.TB) {
+			netlog.RequireConnections(tb, proxy.Log(), 1, alpn.H2, mitm.Downstream, netlog.Used())
 		})
-		t.Log(said.text)
-		assert.True(t, strings.HasPrefix(said.text, "want 1 connection over h2, got 6 over http/1.1"), said.text)
-		rows := regexp.MustCompile(`(?m)^.*downstream.*http/1\.1.*wiretest mitm CA.*$`).FindAllString(said.text, -1)
-		assert.GreaterOrEqual(t, len(rows), 6, "a line for each of the six connections:\n%s", said.text)
+		t.Log(said)
+		assert.True(t, strings.HasPrefix(said, "want 1 connection over h2, got 6 over http/1.1"), said)
+		rows := regexp.MustCompile(`(?m)^.*downstream.*http/1\.1.*wiretest mitm CA.*$`).FindAllString(said, -1)
+		assert.GreaterOrEqual(t, len(rows), 6, "a line for each of the six connections:\n%s", said)
+		verdict, _, _ := strings.Cut(said, "the whole ledger")
+		shown.InReadme(t, *update, "the ten lines fail", verdict)
 	})
 }
 
 // getAll is an application that gets the page and then, all at once, what is
-// on it.
+// on it, one nanosecond of virtual time apart: what is told of them is the same
+// each time.
 func getAll(t *testing.T, client *http.Client, site *origin.Server) {
 	t.Helper()
 	get := func(url string) error {
@@ -59,31 +62,9 @@ func getAll(t *testing.T, client *http.Client, site *origin.Server) {
 	errs := make(chan error)
 	for _, url := range site.Assets() {
 		go func() { errs <- get(url) }() // received from below
+		time.Sleep(time.Nanosecond)
 	}
 	for range site.Assets() {
 		require.NoError(t, <-errs)
 	}
-}
-
-// spoken is a testing.TB that keeps what a failure says.
-type spoken struct {
-	testing.TB
-	text string
-}
-
-func (s *spoken) Helper() {}
-
-func (s *spoken) Fatalf(format string, args ...any) {
-	s.text = fmt.Sprintf(format, args...)
-	panic(s)
-}
-
-// run lets fail end where it fails, as a test would.
-func (s *spoken) run(fail func()) {
-	defer func() {
-		if r := recover(); r != nil && r != any(s) {
-			panic(r)
-		}
-	}()
-	fail()
 }

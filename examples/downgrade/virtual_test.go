@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"example.com/wiretest/alpn"
+	"example.com/wiretest/examples/internal/shown"
 	"example.com/wiretest/linkdelay"
 	"example.com/wiretest/netlog"
 	"example.com/wiretest/origin"
@@ -41,7 +42,9 @@ func TestDowngrade(t *testing.T) {
 			visits = append(visits, v)
 		}
 		checkOriginConnections(t, s)
-		t.Logf("171 requests, no delay on the way, virtual time\n%s", table(visits...))
+		text := table(visits...)
+		t.Logf("171 requests, no delay on the way, virtual time\n%s", text)
+		shown.InReadme(t, *update, "downgrade, no delay", text)
 	})
 }
 
@@ -128,6 +131,8 @@ func TestWithDelay(t *testing.T) {
 			assert.Equal(t, c.done, v.Duration.Truncate(ms), v.name)
 		}
 		checkOriginConnections(t, s)
-		t.Logf("171 requests, 20 ms of round trip on each leg, virtual time\n%s", table(visits...))
+		text := table(visits...)
+		t.Logf("171 requests, 20 ms of round trip on each leg, virtual time\n%s", text)
+		shown.InReadme(t, *update, "downgrade, 20 ms on each leg", text)
 	})
 }

@@ -12,6 +12,7 @@ import (
 
 	"example.com/wiretest/alpn"
 	"example.com/wiretest/ca"
+	"example.com/wiretest/examples/internal/shown"
 	"example.com/wiretest/linkdelay"
 	"example.com/wiretest/mitm"
 	"example.com/wiretest/netlog"
@@ -24,12 +25,14 @@ import (
 func TestWaysOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := linkdelay.NewNetwork(t, linkdelay.Link{})
-		t.Logf("ways out of it, virtual time\n%s", table(
+		text := table(
 			passedThrough(t, network),
 			fewerRequests(t, network),
 			sharded(t, network, 2),
 			sharded(t, network, 4),
-		))
+		)
+		t.Logf("ways out of it, virtual time\n%s", text)
+		shown.InReadme(t, *update, "downgrade, ways out", text)
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"example.com/wiretest/alpn"
+	"example.com/wiretest/examples/internal/shown"
 	"example.com/wiretest/netlog"
 	"example.com/wiretest/origin"
 )
@@ -53,8 +54,7 @@ func TestWhatTheTenLinesSay(t *testing.T) {
 	})
 	f := &follower{http: &http.Client{Transport: transport(site, nil, 3)}, url: site.URL, workers: 3}
 	require.NoError(t, f.read(t.Context()))
-	said := &spoken{TB: t}
-	said.run(func() { netlog.RequireConnections(said, site.Log(), 1, "", netlog.Used()) }) // as over HTTP/2
-	t.Log(said.text)
-	assert.Contains(t, said.text, "want 1 connection, got 3 over http/1.1")
+	said := shown.Failure(t, func(tb testing.TB) { netlog.RequireConnections(tb, site.Log(), 1, "", netlog.Used()) }) // as over HTTP/2
+	t.Log(said)
+	assert.Contains(t, said, "want 1 connection, got 3 over http/1.1")
 }

@@ -3,14 +3,13 @@ package ratelimit
 import (
 	"fmt"
 	"net/http"
-	"strings"
 	"testing"
-	"text/tabwriter"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"example.com/wiretest/alpn"
+	"example.com/wiretest/examples/internal/shown"
 	"example.com/wiretest/netlog"
 	"example.com/wiretest/origin"
 )
@@ -64,16 +63,13 @@ func readBy(t *testing.T, by http.RoundTripper, site *origin.Server, l limit, pr
 func (r *run) rate() string { return fmt.Sprintf("%.1f", backlog/r.took.Seconds()) }
 
 func table(runs []*run) string {
-	var text strings.Builder
-	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "limit\tprotocol\tat a time\tconnections\tby the kernel\ttime\tentries/s\tanswers of 429")
+	var rows [][]any
 	for _, r := range runs {
 		outside := "–"
 		if r.outside >= 0 {
 			outside = fmt.Sprint(r.outside)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%v\t%s\t%d\n", r.limit, r.proto, r.workers, r.conns, outside, r.took, r.rate(), r.refused)
+		rows = append(rows, []any{r.limit, r.proto, r.workers, r.conns, outside, r.took, r.rate(), r.refused})
 	}
-	w.Flush()
-	return text.String()
+	return shown.Table("limit\tprotocol\tat a time\tconnections\tby the kernel\ttime\tentries/s\tanswers of 429", rows...)
 }

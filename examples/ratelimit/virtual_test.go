@@ -1,6 +1,7 @@
 package ratelimit
 
 import (
+	"flag"
 	"net/http"
 	"sync/atomic"
 	"testing"
@@ -11,9 +12,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"example.com/wiretest/alpn"
+	"example.com/wiretest/examples/internal/shown"
 	"example.com/wiretest/linkdelay"
 	"example.com/wiretest/origin"
 )
+
+var update = flag.Bool("update", false, "write the table in the README anew")
 
 const work = 1500 * time.Millisecond
 
@@ -58,7 +62,9 @@ func TestThreeLimits(t *testing.T) {
 			}
 		}
 	}
-	t.Log("\n" + table(all))
+	text := table(all)
+	t.Log("\n" + text)
+	shown.InReadme(t, *update, "ratelimit, three limits", text)
 }
 
 // connections is how many there are behind a limit. 429 is an answer at once,
