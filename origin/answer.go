@@ -215,9 +215,16 @@ type Echoed struct {
 	Header            http.Header // names as net/http spells them
 	HeaderBytes       int64       // of the request's head on the wire; 0 where no origin serves
 	Body              []byte
+
+	// Line and Fields are the head as it came on the wire, in its order: on
+	// HTTP/1.1 the request line, and the names as the client spells them; on HTTP/2
+	// the pseudo-header fields are among Fields, and there is no Line. Both are
+	// empty where no origin serves, and over HTTP/3.
+	Line   string
+	Fields []wire.Field
 }
 
-// Echo answers with what arrived.
+// Echo answers with what arrived: Echoed, in JSON.
 func Echo(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -230,6 +237,9 @@ func Echo(w http.ResponseWriter, r *http.Request) {
 	if rec := wire.RequestOf(r); rec != nil {
 		q := rec.Request()
 		e.Stream, e.HeaderBytes = q.Stream, q.HeaderBytesUp
+	}
+	if s := wire.StreamOf(r); s != nil {
+		e.Line, e.Fields = s.RequestHead()
 	}
 	if rec := wire.ConnectionOf(r); rec != nil {
 		e.Connection = rec.Connection().ID

@@ -162,7 +162,7 @@ func TestEcho(t *testing.T) {
 		q := s.Log().Requests()[0]
 		assert.Equal(t, origin.Echoed{
 			Method: "POST", URL: "/path?q=1", Host: s.Addr, Protocol: map[string]string{alpn.H2: "HTTP/2.0", alpn.HTTP11: "HTTP/1.1"}[proto],
-			Connection: 1, Stream: q.Stream, ServerName: "origin.test", HeaderBytes: q.HeaderBytesUp, Body: []byte("body"), Header: e.Header,
+			Connection: 1, Stream: q.Stream, ServerName: "origin.test", HeaderBytes: q.HeaderBytesUp, Body: []byte("body"), Header: e.Header, Line: e.Line, Fields: e.Fields,
 		}, e)
 		assert.Equal(t, "text/plain", e.Header.Get("Content-Type"))
 		assert.Positive(t, e.HeaderBytes)

@@ -123,6 +123,7 @@ func Start(cfg *Config) (*Server, error) {
 		Prepare:              s.prepare,
 		MaxConcurrentStreams: c.MaxConcurrentStreams,
 		Faults:               c.Faults,
+		Heads:                true,
 		ErrorLog:             c.ErrorLog,
 	})
 	s.ctx, s.cancel = context.WithCancel(context.Background())

@@ -85,6 +85,9 @@ func (t *Tap) cutOff(rec *netlog.RequestRecord) {
 
 // isTimeout is about deadlines: the connection lives on.
 func isTimeout(err error) bool {
+	if bare, ok := err.(net.Error); ok && bare.Timeout() { // as after each request of HTTP/1.1, where it is to cost nothing
+		return true
+	}
 	var ne net.Error
 	return errors.Is(err, os.ErrDeadlineExceeded) || errors.As(err, &ne) && ne.Timeout()
 }

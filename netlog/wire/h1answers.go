@@ -2,6 +2,7 @@ package wire
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"example.com/wiretest/netlog"
@@ -147,8 +148,8 @@ func (h *h1Conn) current() *exchange {
 func (h *h1Conn) pop() *exchange {
 	x := h.current()
 	if x != nil {
-		h.waiting[0] = nil
-		h.waiting = h.waiting[1:]
+		h.waiting = slices.Delete(h.waiting, 0, 1)
+		h.letGo(x)
 	}
 	return x
 }

@@ -10,6 +10,9 @@ import (
 // maxHead is the longest message head, and trailer section, that is followed.
 const maxHead = 1 << 20
 
+// keptHead is the largest buffer of a head that is kept for the next one.
+const keptHead = 64 << 10
+
 // h1Head collects the head of a message: its lines up to the empty one (RFC
 // 9112, section 2.1). Like net/http it takes a bare LF for the end of a line.
 type h1Head struct {
@@ -59,7 +62,7 @@ func (h *h1Head) lineEnds() bool {
 
 func (h *h1Head) reset() {
 	h.buf, h.line = h.buf[:0], 0
-	if cap(h.buf) > 64<<10 {
+	if cap(h.buf) > keptHead {
 		h.buf = nil
 	}
 }
@@ -76,38 +79,70 @@ type h1Message struct {
 	connection []string // values of Connection
 	coded      bool     // there is a Transfer-Encoding
 	chunked    bool     // and chunked is the last of it
+
+	last *heard // of a request
+}
+
+// heard are strings of the last request on a connection, most of which come
+// again.
+type heard struct{ scheme, host, target, url string }
+
+// join is the URL of a request (see targetURL).
+func (last *heard) join(scheme, host, target string) string {
+	if scheme != last.scheme || host != last.host || target != last.target || last.url == "" {
+		*last = heard{scheme, host, target, targetURL(scheme, host, target)}
+	}
+	return last.url
+}
+
+// again is b, for which last stands if it is the same.
+func again(last string, b []byte) string {
+	if string(b) == last {
+		return last
+	}
+	return string(b)
 }
 
 // startLine cuts the first line off a head.
-func startLine(head []byte) (line string, fields []byte) {
+func startLine(head []byte) (line, fields []byte) {
 	first, fields, _ := bytes.Cut(head, []byte("\n"))
-	return string(bytes.TrimRight(first, "\r")), fields
+	return bytes.TrimRight(first, "\r"), fields
 }
 
 // parseRequest reads a request's head (RFC 9112, section 3).
-func parseRequest(head []byte) (h1Message, string) {
+func parseRequest(head []byte, last *heard) (h1Message, string) {
 	line, fields := startLine(head)
-	method, rest, _ := strings.Cut(line, " ")
-	i := strings.LastIndexByte(rest, ' ')
-	if i <= 0 || !isToken(method) {
-		return h1Message{}, fmt.Sprintf("malformed request line %q", clip(line))
+	method, rest, _ := bytes.Cut(line, []byte(" "))
+	i := bytes.LastIndexByte(rest, ' ')
+	if i <= 0 || !isToken(string(method)) {
+		return h1Message{}, fmt.Sprintf("malformed request line %q", clip(string(line)))
 	}
-	m := h1Message{method: method, target: rest[:i], length: -1}
-	if m.protocol = h1Version(rest[i+1:]); m.protocol == "" {
-		return m, fmt.Sprintf("request line %q does not end in an HTTP/1 version", clip(line))
+	m := h1Message{method: methodOf(method), target: again(last.target, rest[:i]), length: -1, last: last}
+	if m.protocol = h1Version(string(rest[i+1:])); m.protocol == "" {
+		return m, fmt.Sprintf("request line %q does not end in an HTTP/1 version", clip(string(line)))
 	}
 	return m, m.fields(fields)
+}
+
+// methodOf is string(b), without a copy where that is in use everywhere.
+func methodOf(b []byte) string {
+	for _, known := range [...]string{"GET", "POST", "HEAD", "PUT", "CONNECT", "OPTIONS"} {
+		if string(b) == known {
+			return known
+		}
+	}
+	return string(b)
 }
 
 // parseAnswer reads a response's head (RFC 9112, section 4).
 func parseAnswer(head []byte) (h1Message, string) {
 	line, fields := startLine(head)
-	version, rest, _ := strings.Cut(line, " ")
-	code, _, _ := strings.Cut(rest, " ")
-	status, err := strconv.Atoi(code)
-	m := h1Message{protocol: h1Version(version), status: status, length: -1}
+	version, rest, _ := bytes.Cut(line, []byte(" "))
+	code, _, _ := bytes.Cut(rest, []byte(" "))
+	status, err := strconv.Atoi(string(code))
+	m := h1Message{protocol: h1Version(string(version)), status: status, length: -1}
 	if err != nil || len(code) != 3 || status < 100 || m.protocol == "" {
-		return m, fmt.Sprintf("malformed status line %q", clip(line))
+		return m, fmt.Sprintf("malformed status line %q", clip(string(line)))
 	}
 	return m, m.fields(fields)
 }
@@ -144,12 +179,12 @@ func (m *h1Message) fields(b []byte) string {
 
 func (m *h1Message) field(name, value []byte) string {
 	switch {
-	case is(name, "Host"):
-		m.host = string(value)
+	case m.last != nil && is(name, "Host"):
+		m.host = again(m.last.host, value)
 	case is(name, "Connection"):
 		m.connection = append(m.connection, string(value))
 	case is(name, "Content-Length"):
-		return m.contentLength(string(value))
+		return m.contentLength(value)
 	case is(name, "Transfer-Encoding"):
 		codings := bytes.Split(value, []byte(","))
 		m.coded = true
@@ -160,11 +195,11 @@ func (m *h1Message) field(name, value []byte) string {
 
 // contentLength takes one field; several, or a list, may only repeat the same
 // length (RFC 9112, section 6.3).
-func (m *h1Message) contentLength(value string) string {
-	for one := range strings.SplitSeq(value, ",") {
-		n, err := strconv.ParseUint(strings.TrimSpace(one), 10, 63)
+func (m *h1Message) contentLength(value []byte) string {
+	for one := range bytes.SplitSeq(value, []byte(",")) {
+		n, err := strconv.ParseUint(string(bytes.TrimSpace(one)), 10, 63)
 		if err != nil {
-			return fmt.Sprintf("Content-Length %q", clip(value))
+			return fmt.Sprintf("Content-Length %q", clip(string(value)))
 		}
 		if m.length >= 0 && m.length != int64(n) {
 			return fmt.Sprintf("Content-Length is %d and %d", m.length, n)

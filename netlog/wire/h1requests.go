@@ -13,7 +13,9 @@ import (
 type h1Conn struct {
 	tap     *Tap
 	waiting []*exchange // asked and not answered, in order
-	tunnel  *exchange   // answered with 101
+	spare   []byte      // for a head
+	heard   heard
+	tunnel  *exchange // answered with 101
 	asking  *h1Requests
 	spoke   string
 }
@@ -23,6 +25,7 @@ type exchange struct {
 	Stream
 	head    bool // HEAD: the answer has no body
 	connect bool
+	raw     []byte // of the head, if heads are kept
 }
 
 func (x *exchange) update(change func(*netlog.Request)) {
@@ -95,14 +98,16 @@ func (r *h1Requests) takeBody(p []byte) (int, string) {
 
 func (r *h1Requests) headDone(now time.Time) string {
 	length := len(r.head.buf)
-	m, why := parseRequest(r.head.buf)
-	r.head.reset()
+	m, why := parseRequest(r.head.buf, &r.h1.heard)
 	if why != "" {
+		r.head.reset()
 		return why
 	}
 	r.h1.spoken(m.protocol)
 	r.flow.countHeader(length)
 	r.now = r.h1.ask(&m, r.start, now, length)
+	r.h1.keep(r.now, &r.head)
+	r.head.reset()
 	if m.method == "CONNECT" {
 		r.paused = true
 		return ""
@@ -154,7 +159,7 @@ func (h *h1Conn) url(m *h1Message) string {
 	if host == "" {
 		host = h.tap.cfg.Record.Connection().Host
 	}
-	return targetURL(h.tap.cfg.Scheme, host, m.target)
+	return h.heard.join(h.tap.cfg.Scheme, host, m.target)
 }
 
 // spoken records the version; a server that answers HTTP/1.0 lowers it.

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -83,8 +84,11 @@ func (f *h2Flow) blockBegins() {
 	b.length, b.head = 0, head{}
 	b.trailers = f.h2.areTrailers(f)
 	b.shown = f.feeds() != nil
-	b.keep = b.trailers || b.shown
 	b.fields = nil
+	if f.flow.up && f.h2.tap.cfg.Heads && !b.trailers {
+		b.fields = f.h2.room()
+	}
+	b.keep = b.trailers || b.shown || b.fields != nil
 }
 
 // areTrailers reports whether the block that begins is no head.
@@ -132,6 +136,7 @@ func (f *h2Flow) blockEnds() {
 	f.flow.countHeader(b.length)
 	if b.shown {
 		f.feeds().in.know(b)
+		b.fields = slices.Clone(b.fields) // the interposer has the others
 	}
 	switch {
 	case b.promise: // decoded for the table's sake; no client here takes a push
@@ -145,7 +150,7 @@ func (f *h2Flow) blockEnds() {
 
 // url is the target of the request (RFC 9113, section 8.3.1); scheme is for
 // one that lacks its own.
-func (h *head) url(scheme string) string {
+func (h *head) url(scheme string, last *heard) string {
 	authority := h.authority
 	if authority == "" {
 		authority = h.host
@@ -156,7 +161,7 @@ func (h *head) url(scheme string) string {
 	if h.scheme != "" {
 		scheme = h.scheme
 	}
-	return targetURL(scheme, authority, h.path)
+	return last.join(scheme, authority, h.path)
 }
 
 // targetURL joins a request's parts; "*" is the server itself (RFC 9110,

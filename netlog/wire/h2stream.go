@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
 
 	"example.com/wiretest/netlog"
 )
@@ -22,6 +23,8 @@ type h2Conn struct {
 	refusal    string // of streams above lastServed
 	goAways    int
 
+	spare   []hpack.HeaderField // for a head
+	heard   heard
 	list    FrameList
 	listMax int
 }
@@ -30,10 +33,11 @@ type h2Conn struct {
 // (RFC 9113, section 5.1).
 type h2Stream struct {
 	Stream
-	asked        bool // END_STREAM of the request
-	headAnswered bool // the final answer's head
-	answered     bool // END_STREAM of the answer
-	expects      bool // 100 (Continue)
+	asked        bool                // END_STREAM of the request
+	headAnswered bool                // the final answer's head
+	answered     bool                // END_STREAM of the answer
+	expects      bool                // 100 (Continue)
+	fields       []hpack.HeaderField // of the request's head, if heads are kept
 }
 
 func (h *h2Conn) init(t *Tap) {
@@ -75,16 +79,19 @@ func (h *h2Conn) requestBlock(b *block, now time.Time) {
 
 func (h *h2Conn) open(b *block, now time.Time) *h2Stream {
 	q := netlog.Request{
-		Method: b.head.method, URL: b.head.url(h.tap.cfg.Scheme), Protocol: "h2", Stream: int64(b.carrier),
+		Method: b.head.method, URL: b.head.url(h.tap.cfg.Scheme, &h.heard), Protocol: "h2", Stream: int64(b.carrier),
 		Start: now, Sent: now,
 	}
 	if h.tap.cfg.Side == ClientSide {
 		q.Start = b.start
 	}
 	if b.lost {
-		q.Method, q.URL = netlog.Unknown, ""
+		q.Method, q.URL, b.fields = netlog.Unknown, "", nil
 	}
 	s := &h2Stream{Stream: Stream{tap: h.tap, id: b.carrier, rec: h.record(q, q.Method == "CONNECT")}}
+	if h.tap.cfg.Heads {
+		s.fields = b.fields
+	}
 	s.expects = strings.EqualFold(b.head.expect, "100-continue")
 	h.streams[b.carrier] = s
 	h.tap.last = &s.Stream
@@ -166,14 +173,14 @@ func (h *h2Conn) endStream(f *h2Flow, id uint32) {
 	case f.flow.up:
 		s.asked = true
 		if s.answered {
-			delete(h.streams, id)
+			h.drop(id)
 		}
 	default:
 		s.answered = true
 		s.wasAnswered()
 		s.rec.End("")
 		if s.asked {
-			delete(h.streams, id)
+			h.drop(id)
 		}
 	}
 }
@@ -192,14 +199,14 @@ func (h *h2Conn) reset(f *h2Flow, id uint32, code http2.ErrCode) {
 		s.wasReset(code)
 	}
 	s.rec.End(fmt.Sprintf("RST_STREAM %v sent by %s", code, from))
-	delete(h.streams, id)
+	h.drop(id)
 }
 
 // answersEnded ends all requests that wait for more of an answer.
 func (h *h2Conn) answersEnded() {
 	for id, s := range h.streams {
 		h.tap.cutOff(s.rec)
-		delete(h.streams, id)
+		h.drop(id)
 	}
 }
 

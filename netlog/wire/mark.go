@@ -3,7 +3,6 @@ package wire
 import (
 	"encoding/binary"
 	"net/http"
-	"net/textproto"
 	"strconv"
 
 	"golang.org/x/net/http2"
@@ -11,14 +10,16 @@ import (
 
 // markName is the header field that ties a handler to its HTTP/2 stream, of
 // which net/http does not tell.
-const markName = "wiretest-stream"
+const (
+	markName = "wiretest-stream"
+	markKey  = "Wiretest-Stream" // as net/http has it
+)
 
 // streamMark takes the mark off a request that came through a Tap with Mark,
 // and returns the stream that it names. A client's own fields of that name
 // stand before the mark, and stay.
 func streamMark(r *http.Request) (id int64, ok bool) {
-	key := textproto.CanonicalMIMEHeaderKey(markName)
-	values := r.Header[key]
+	values := r.Header[markKey]
 	if len(values) == 0 {
 		return 0, false
 	}
@@ -27,9 +28,9 @@ func streamMark(r *http.Request) (id int64, ok bool) {
 		return 0, false
 	}
 	if len(values) == 1 {
-		delete(r.Header, key)
+		delete(r.Header, markKey)
 	} else {
-		r.Header[key] = values[:len(values)-1]
+		r.Header[markKey] = values[:len(values)-1]
 	}
 	return id, true
 }

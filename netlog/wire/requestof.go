@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"runtime/debug"
-	"time"
 
 	"example.com/wiretest/netlog"
 )
@@ -29,14 +28,13 @@ func connOf(r *http.Request) *servedConn {
 // serveRequest calls the Server's handler.
 func serveRequest(w http.ResponseWriter, r *http.Request) {
 	c := connOf(r)
-	call := &running{method: r.Method, path: r.RequestURI, since: time.Now()}
-	if !c.server.begin(c, call) {
+	call := c.server.begin(c, r)
+	if call == nil {
 		panic(http.ErrAbortHandler)
 	}
 	defer c.server.finish(c, call)
 	defer c.server.calm(call)
-	r = c.attach(r)
-	s := StreamOf(r)
+	r, s := c.attach(r)
 	if s.refused() {
 		panic(http.ErrAbortHandler)
 	}
@@ -60,20 +58,21 @@ func (s *Server) calm(call *running) {
 
 // attach ties r to its record. On HTTP/1.1 that is by the connection, because
 // a copy of r would not get the trailers that nobody declared.
-func (c *servedConn) attach(r *http.Request) *http.Request {
+func (c *servedConn) attach(r *http.Request) (*http.Request, *Stream) {
 	if c.protocol == protoH2 {
 		id, ok := streamMark(r)
 		if !ok {
-			return r
+			return r, nil
 		}
-		return r.WithContext(context.WithValue(r.Context(), requestKey, c.tap.claim(id)))
+		s := c.tap.claim(id)
+		return r.WithContext(context.WithValue(r.Context(), requestKey, s)), s
 	}
 	r.TLS = c.tls
 	s := c.tap.unanswered()
 	c.server.mu.Lock()
 	c.current = s
 	c.server.mu.Unlock()
-	return r
+	return r, s
 }
 
 // RequestOf is the record of the request that a handler serves; nil outside of

@@ -3,6 +3,7 @@ package wire
 import (
 	"cmp"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -16,24 +17,44 @@ type running struct {
 
 func (r *running) String() string { return r.method + " " + r.path }
 
-// begin counts a call of the handler; false means that the connection or the
+// begin counts a call of the handler; nil means that the connection or the
 // server is over, so that nobody may be called anymore. (An http2.Server
 // starts its handlers as goroutines that may come to life after it returned.)
-func (s *Server) begin(c *servedConn, r *running) bool {
+func (s *Server) begin(c *servedConn, r *http.Request) *running {
+	now := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed || c.over {
-		return false
+		return nil
 	}
-	s.running[r] = struct{}{}
+	call := s.spareCall()
+	*call = running{method: r.Method, path: r.RequestURI, since: now}
+	s.running[call] = struct{}{}
 	c.handlers++
-	return true
+	return call
 }
+
+// spareCall is a running that nobody needs, of which a few are kept. It is called
+// with mu held.
+func (s *Server) spareCall() *running {
+	n := len(s.spare)
+	if n == 0 {
+		return new(running)
+	}
+	call := s.spare[n-1]
+	s.spare = s.spare[:n-1]
+	return call
+}
+
+const mostSpare = 16
 
 func (s *Server) finish(c *servedConn, r *running) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.running, r)
+	if len(s.spare) < mostSpare {
+		s.spare = append(s.spare, r)
+	}
 	c.handlers--
 	c.checkQuiet()
 	s.checkIdle()

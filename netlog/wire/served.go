@@ -91,6 +91,7 @@ func newServedConn(s *Server, conn net.Conn, rec *netlog.ConnectionRecord) *serv
 		Record:   c.rec,
 		Scheme:   schemeOf(c.tls),
 		Mark:     c.protocol == protoH2,
+		Heads:    s.cfg.Heads,
 	})
 	c.Conn = c.tap
 	c.tap.shut = func() { c.Close() }

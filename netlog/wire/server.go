@@ -19,6 +19,8 @@ type ServerConfig struct {
 	StreamWindow         int          // initial window for what a client uploads on one stream, in bytes; 0 is net/http's 1 MiB
 	ConnWindow           int          // the same for all streams of a connection; 0 is net/http's 1 MiB
 	ErrorLog             *log.Logger  // nil discards
+	// Heads keeps each request's head, as it came, for Stream.RequestHead.
+	Heads bool
 	// Faults are what goes wrong on purpose.
 	Faults []Fault
 	// Prepare is called for each connection before anything is said on it.
@@ -40,6 +42,7 @@ type Server struct {
 	mu      sync.Mutex // never held while blocking
 	conns   map[*servedConn]struct{}
 	running map[*running]struct{}
+	spare   []*running
 	closed  bool
 	idle    chan struct{} // closed when closed and both maps are empty
 }

@@ -43,6 +43,8 @@ type TapConfig struct {
 	// its way to the server, by which RequestOf finds the record of the
 	// request that a handler serves. Server removes it again.
 	Mark bool
+	// Heads keeps each request's head for Stream.RequestHead.
+	Heads bool
 	// OnLimit, on the client side of h2, is called without locks when the
 	// server states or changes its limit of concurrent streams.
 	OnLimit func(n int)
