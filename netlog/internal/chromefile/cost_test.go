@@ -12,7 +12,10 @@ import (
 // TestCost: what is wrong with a file costs no more than a constant times its
 // size, in memory and in time.
 func TestCost(t *testing.T) {
-	const size = 1 << 20
+	size := 1 << 20
+	if raceDetector {
+		size >>= 3
+	}
 	for name, unit := range map[string]string{
 		"open objects":           `{"a":`,
 		"open objects by line":   "\n{\"a\":",
@@ -65,6 +68,9 @@ func checkCost(t *testing.T, text []byte) {
 // TestLargeEvent: what is too large to be held is left out, and what follows is
 // read.
 func TestLargeEvent(t *testing.T) {
+	if raceDetector {
+		t.Skip("one goroutine reads hundreds of megabytes: nothing for the race detector")
+	}
 	large := func(size int) io.Reader {
 		filler := io.LimitReader(readerFunc(func(p []byte) (int, error) {
 			for i := range p {

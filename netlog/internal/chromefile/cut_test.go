@@ -25,8 +25,11 @@ func TestCut(t *testing.T) {
 // cuts are places all over the file, and around the ends of events.
 func cuts(name string, size int, all []entry) (places []int) {
 	n := 40
-	if *everywhere {
+	switch {
+	case *everywhere:
 		n = 500
+	case raceDetector:
+		n = 10
 	}
 	if *everywhere && name == "quic" { // the smallest
 		for at := range size {

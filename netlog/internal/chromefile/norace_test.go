@@ -1,0 +1,5 @@
+//go:build !race
+
+package chromefile
+
+const raceDetector = false
