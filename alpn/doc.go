@@ -1,6 +1,6 @@
 // Package alpn says what one side of a TLS connection offers and accepts by
-// ALPN (RFC 7301), reads what a ClientHello offers, and asserts on what was
-// negotiated.
+// ALPN (RFC 7301), reads what a ClientHello offers, over TCP and over QUIC, and
+// asserts on what was negotiated.
 //
 // A server that speaks HTTP/2 and nothing else, and really says so:
 //
@@ -16,4 +16,5 @@
 // A relay that decides by what the client asks for, and passes every byte on:
 //
 //	hello, conn, err := alpn.PeekClientHello(conn)
+//	log.Print(hello, hello.JA4())
 package alpn

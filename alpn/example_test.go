@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"sync"
 
 	"example.com/wiretest/alpn"
@@ -104,6 +105,58 @@ func ExamplePeekClientHello_notTLS() {
 	// Output:
 	// alpn: ClientHello: byte 0: not a ClientHello but an HTTP request: "GET / HTTP/1.1"
 	// "GET / HTTP/1.1\r\n\r\n"
+}
+
+// Which program is it that connects? Here it is a Chromium, whose hello was
+// captured.
+func ExampleClientHello_JA4() {
+	client, accepted := net.Pipe()
+	var sending sync.WaitGroup // waited for at the end
+	sending.Go(func() {
+		capture, _ := os.ReadFile("testdata/hello-chromium.bin")
+		client.Write(capture)
+	})
+	hello, _, err := alpn.PeekClientHello(accepted)
+	sending.Wait()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(hello.JA4())
+	fmt.Println(hello.KeyShares[1], alpn.IsGREASE(hello.CipherSuites[0]), hello.ECH != nil)
+	// Output:
+	// t13d1516h2_8daaf6152771_806a8c22fdea
+	// X25519MLKEM768 (1216 bytes) true true
+}
+
+// What a server answers is read in the same way; an alert is an error that
+// names it.
+func ExamplePeekServerHello() {
+	conn, server := net.Pipe()
+	var refusing sync.WaitGroup // waited for at the end
+	refusing.Go(func() {
+		server.Write([]byte("\x15\x03\x03\x00\x02\x02\x78"))
+		server.Close()
+	})
+	_, _, err := alpn.PeekServerHello(conn)
+	refusing.Wait()
+	fmt.Println(err)
+	// Output: alpn: ServerHello: byte 0: not a ServerHello but a TLS alert: level 2, tls: no application protocol (120)
+}
+
+// The two datagrams of a hello over QUIC came in the wrong order.
+func ExampleInitialReader() {
+	first, _ := os.ReadFile("testdata/initial-chromium-1.bin")
+	second, _ := os.ReadFile("testdata/initial-chromium-2.bin")
+
+	var reader alpn.InitialReader
+	hello, err := reader.Datagram(second)
+	fmt.Println(hello != nil, err)
+	hello, err = reader.Datagram(first)
+	fmt.Println(hello.ServerName, hello.ALPN, err)
+	// Output:
+	// false <nil>
+	// tool.test [h3] <nil>
 }
 
 // A test that wants HTTP/2 says so in one line. Here the client's transport

@@ -1,6 +1,8 @@
 package alpn
 
-import "strconv"
+import (
+	"strconv"
+)
 
 // Extensions whose content is read (IANA TLS ExtensionType).
 const (
@@ -9,9 +11,15 @@ const (
 	extPointFormats        = 11
 	extSignatureAlgorithms = 13
 	extALPN                = 16
+	extCertCompression     = 27
+	extSessionTicket       = 35
+	extPreSharedKey        = 41
+	extEarlyData           = 42
 	extSupportedVersions   = 43
 	extPSKModes            = 45
 	extKeyShare            = 51
+	extQUICParameters      = 57
+	extECH                 = 65037 // RFC 9849
 )
 
 // extensionName is for messages; what browsers and libraries send has a name,
@@ -30,15 +38,23 @@ func extensionName(id uint16) string {
 		return "signature_algorithms"
 	case extALPN:
 		return "application_layer_protocol_negotiation"
+	case 17:
+		return "status_request_v2"
 	case 18:
 		return "signed_certificate_timestamp"
 	case 21:
 		return "padding"
+	case 22:
+		return "encrypt_then_mac"
 	case 23:
 		return "extended_master_secret"
-	case 27:
+	case extCertCompression:
 		return "compress_certificate"
-	case 35:
+	case 28:
+		return "record_size_limit"
+	case 34:
+		return "delegated_credential"
+	case extSessionTicket:
 		return "session_ticket"
 	}
 	return extensionName13(id)
@@ -47,9 +63,9 @@ func extensionName(id uint16) string {
 // extensionName13 knows those that came with TLS 1.3.
 func extensionName13(id uint16) string {
 	switch id {
-	case 41:
+	case extPreSharedKey:
 		return "pre_shared_key"
-	case 42:
+	case extEarlyData:
 		return "early_data"
 	case extSupportedVersions:
 		return "supported_versions"
@@ -57,16 +73,25 @@ func extensionName13(id uint16) string {
 		return "cookie"
 	case extPSKModes:
 		return "psk_key_exchange_modes"
+	case 49:
+		return "post_handshake_auth"
 	case 50:
 		return "signature_algorithms_cert"
 	case extKeyShare:
 		return "key_share"
-	case 57:
+	case extQUICParameters:
 		return "quic_transport_parameters"
-	case 65037:
+	case extECH:
 		return "encrypted_client_hello"
+	case 13172:
+		return "next_protocol_negotiation" // never registered, still sent
+	case 17513, 17613:
+		return "application_settings" // draft-vvv-tls-alps, as browsers send it
 	case 65281:
 		return "renegotiation_info"
+	}
+	if IsGREASE(id) {
+		return greaseName(id)
 	}
 	return "extension " + strconv.Itoa(int(id))
 }

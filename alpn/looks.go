@@ -145,6 +145,8 @@ func handshakeName(kind byte) string {
 	switch kind {
 	case helloRequest:
 		return " (hello_request)"
+	case clientHello:
+		return " (client_hello)"
 	case serverHello:
 		return " (server_hello)"
 	}

@@ -78,6 +78,25 @@ func (h *ClientHello) extension(id uint16, body *cursor) {
 	case extKeyShare: // empty asks for a HelloRetryRequest
 		h.KeyShares = keyShares(body.part(2, 1, name))
 	default:
+		h.rarerExtension(id, body, name)
+		return
+	}
+	body.end(name)
+}
+
+func (h *ClientHello) rarerExtension(id uint16, body *cursor, name string) {
+	switch id {
+	case extSessionTicket:
+		h.SessionTicket = body.bytes(len(body.left), name)
+	case extEarlyData:
+		h.EarlyData = true
+	case extPreSharedKey:
+		h.PSKs = preSharedKeys(body)
+	case extECH:
+		h.ECH = encryptedHello(body)
+	case extCertCompression:
+		h.CertCompression = numbers[uint16](body.filled(1, 2, name))
+	default:
 		return
 	}
 	body.end(name)
@@ -116,4 +135,44 @@ func keyShares(c cursor) []KeyShare {
 		all = append(all, KeyShare{group, key.left})
 	}
 	return all
+}
+
+// preSharedKeys puts the two lists of RFC 8446, section 4.2.11, together.
+func preSharedKeys(body *cursor) []PSK {
+	all := make([]PSK, 0, 1)
+	identities := body.filled(2, 1, "pre_shared_key: identities")
+	for identities.more() {
+		identity := identities.filled(2, 1, "pre_shared_key: identity")
+		age := identities.number(4, "pre_shared_key: obfuscated_ticket_age")
+		all = append(all, PSK{Identity: identity.left, Age: uint32(age)})
+	}
+	binders := body.filled(2, 1, "pre_shared_key: binders")
+	at := binders.at
+	for i := range all {
+		all[i].Binder = binders.filled1("pre_shared_key: binder")
+	}
+	if len(binders.left) > 0 {
+		binders.fail(at, "pre_shared_key: more binders than identities (%d)", len(all))
+	}
+	return all
+}
+
+// encryptedHello reads an ECHClientHello (RFC 9849, section 5).
+func encryptedHello(body *cursor) *ECH {
+	const name = "encrypted_client_hello"
+	at := body.at
+	switch kind := body.number(1, name+": type"); kind {
+	case 1:
+		return &ECH{Inner: true}
+	case 0:
+		e := &ECH{KDF: uint16(body.number(2, name+": KDF")), AEAD: uint16(body.number(2, name+": AEAD"))}
+		e.ConfigID = uint8(body.number(1, name+": config_id"))
+		enc := body.part(2, 1, name+": enc")
+		payload := body.filled(2, 1, name+": payload")
+		e.Enc, e.Payload = enc.left, payload.left
+		return e
+	default:
+		body.fail(at, "%s: type %d; must be 0 (outer) or 1 (inner)", name, kind)
+		return nil
+	}
 }

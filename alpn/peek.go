@@ -24,17 +24,21 @@ const maxHello = 64 << 10
 // reason; an end before the first byte is io.EOF, a later one
 // io.ErrUnexpectedEOF.
 func PeekClientHello(conn net.Conn) (*ClientHello, net.Conn, error) {
-	p := &peeker{conn: conn, stream: make([]byte, 0, 2048)} // most hellos fit
-	hello, err := p.hello()
-	replayed := replay(conn, p.stream, p.readErr)
-	if err != nil {
-		return nil, replayed, err
+	p := peeker{want: clientHello, conn: conn, stream: make([]byte, 0, 2048)} // most hellos fit
+	if err := p.read(); err != nil {
+		return nil, p.replayed(), err
 	}
-	return hello, replayed, nil
+	hello, flaw := parseClientHello(p.msg)
+	if flaw != nil {
+		return nil, p.replayed(), p.wrongf(p.offset(flaw.at), "%s", flaw.why)
+	}
+	hello.RecordVersion = p.recordVersion()
+	return hello, p.replayed(), nil
 }
 
 // peeker collects a stream, and takes a handshake message out of its records.
 type peeker struct {
+	want    byte // type of the handshake message
 	conn    net.Conn
 	stream  []byte // all that was read
 	readErr error  // that came with the last bytes, and was not reported
@@ -42,20 +46,16 @@ type peeker struct {
 	msg     []byte
 }
 
-func (p *peeker) hello() (*ClientHello, error) {
+func (p *peeker) read() error {
 	if err := p.recognise(); err != nil {
-		return nil, err
+		return err
 	}
-	if err := p.message(); err != nil {
-		return nil, err
-	}
-	hello, flaw := parseClientHello(p.msg)
-	if flaw != nil {
-		return nil, &HelloError{Offset: p.offset(flaw.at), Reason: flaw.why}
-	}
-	hello.RecordVersion = uint16(p.stream[1])<<8 | uint16(p.stream[2])
-	return hello, nil
+	return p.message()
 }
+
+func (p *peeker) replayed() net.Conn { return replay(p.conn, p.stream, p.readErr) }
+
+func (p *peeker) recordVersion() uint16 { return uint16(p.stream[1])<<8 | uint16(p.stream[2]) }
 
 // recognise reads until the stream can only be TLS, or can only be something
 // else. It never waits for bytes that a client need not send.
@@ -66,7 +66,7 @@ func (p *peeker) recognise() error {
 		}
 		looks, certain := looksLike(p.stream)
 		if certain && looks != looksTLS {
-			return &HelloError{Looks: looks, Reason: "not a ClientHello but " + describe(looks, p.stream)}
+			return &HelloError{message: p.name(), Looks: looks, Reason: "not a " + p.name() + " but " + describe(looks, p.stream)}
 		}
 		if certain {
 			return nil
@@ -83,7 +83,7 @@ func (p *peeker) message() error {
 		if len(p.msg) < handshakeHeader {
 			continue
 		}
-		n, err := p.helloLength()
+		n, err := p.messageLength()
 		if err != nil {
 			return err
 		}
@@ -97,13 +97,13 @@ func (p *peeker) message() error {
 // offset is where byte at of the message lies in the stream.
 func (p *peeker) offset(at int) int { return streamOffset(p.stream[:p.pos], at) }
 
-func (p *peeker) helloLength() (int, error) {
-	if p.msg[0] != clientHello {
-		return 0, wrongf(p.offset(0), "handshake message of type %d%s, not a ClientHello (1)", p.msg[0], handshakeName(p.msg[0]))
+func (p *peeker) messageLength() (int, error) {
+	if p.msg[0] != p.want {
+		return 0, p.wrongf(p.offset(0), "handshake message of type %d%s, not a %s (%d)", p.msg[0], handshakeName(p.msg[0]), p.name(), p.want)
 	}
 	n := int(p.msg[1])<<16 | int(p.msg[2])<<8 | int(p.msg[3])
 	if n > maxHello {
-		return 0, wrongf(p.offset(1), "too long: %d bytes announced, at most %d are read", n, maxHello)
+		return 0, p.wrongf(p.offset(1), "too long: %d bytes announced, at most %d are read", n, maxHello)
 	}
 	return n, nil
 }
@@ -115,29 +115,34 @@ func (p *peeker) record(missing int) error {
 	if err := p.fill(start+recordHeader, atLeast); err != nil {
 		return err
 	}
-	if err := checkRecord(p.stream[start:], start); err != nil {
+	if err := p.checkRecord(p.stream[start:], start); err != nil {
 		return err
 	}
 	end := start + recordHeader + recordLength(p.stream[start:])
 	if err := p.fill(end, max(end, atLeast)); err != nil {
 		return err
 	}
-	p.msg = append(p.msg, p.stream[start+recordHeader:end]...)
 	p.pos = end
+	content := p.stream[start+recordHeader : end : end]
+	if p.msg == nil { // mostly it is all, and need not be copied: what is read is never written to
+		p.msg = content
+		return nil
+	}
+	p.msg = append(p.msg, content...)
 	return nil
 }
 
-func checkRecord(header []byte, at int) error {
+func (p *peeker) checkRecord(header []byte, at int) error {
 	n := recordLength(header)
 	switch {
 	case header[0] != recordHandshake:
-		return wrongf(at, "record of type %d%s inside the ClientHello", header[0], recordName(header[0]))
+		return p.wrongf(at, "record of type %d%s inside the %s", header[0], recordName(header[0]), p.name())
 	case header[1] != 3:
-		return wrongf(at+1, "record version %d.%d is none of TLS", header[1], header[2])
+		return p.wrongf(at+1, "record version %d.%d is none of TLS", header[1], header[2])
 	case n == 0:
-		return wrongf(at+3, "empty handshake record (RFC 8446, section 5.1)")
+		return p.wrongf(at+3, "empty handshake record (RFC 8446, section 5.1)")
 	case n > maxRecord:
-		return wrongf(at+3, "too long: record of %d bytes; at most %d (RFC 8446, section 5.1)", n, maxRecord)
+		return p.wrongf(at+3, "too long: record of %d bytes; at most %d (RFC 8446, section 5.1)", n, maxRecord)
 	}
 	return nil
 }
@@ -171,13 +176,13 @@ func (p *peeker) ended(atLeast int) error {
 	err, at := p.readErr, len(p.stream)
 	p.readErr = nil
 	if at == 0 && errors.Is(err, io.EOF) {
-		return &HelloError{Reason: "nothing was sent", Err: io.EOF}
+		return &HelloError{message: p.name(), Reason: "nothing was sent", Err: io.EOF}
 	}
 	reason := fmt.Sprintf("at least %d bytes expected%s", atLeast, p.soFar())
 	if errors.Is(err, io.EOF) {
-		return &HelloError{Offset: at, Reason: "truncated, " + reason, Err: io.ErrUnexpectedEOF}
+		return &HelloError{message: p.name(), Offset: at, Reason: "truncated, " + reason, Err: io.ErrUnexpectedEOF}
 	}
-	return &HelloError{Offset: at, Reason: "read failed, " + reason, Err: err}
+	return &HelloError{message: p.name(), Offset: at, Reason: "read failed, " + reason, Err: err}
 }
 
 // soFar shows what came, where it was not yet certain to be TLS.
@@ -188,6 +193,13 @@ func (p *peeker) soFar() string {
 	return fmt.Sprintf(", so far %q", p.stream)
 }
 
-func wrongf(at int, format string, args ...any) error {
-	return &HelloError{Offset: at, Reason: fmt.Sprintf(format, args...)}
+func (p *peeker) wrongf(at int, format string, args ...any) error {
+	return &HelloError{message: p.name(), Offset: at, Reason: fmt.Sprintf(format, args...)}
+}
+
+func (p *peeker) name() string {
+	if p.want == serverHello {
+		return "ServerHello"
+	}
+	return "ClientHello"
 }
