@@ -35,40 +35,69 @@
 // takes seven round trips, 140 ms, and the next one two.
 //
 // Bodies stream both ways at once, 32 KiB at a time: what was read is written
-// and flushed before more is read, so that a slow reader slows the sender.
-// Trailers, any number of 1xx answers, and a client's cancellation pass. A body
-// that breaks off is broken off on the other leg too, never ended.
+// and flushed before more is read, so that a slow reader slows the sender; of a
+// request, up to 64 KiB are kept until it is answered. Trailers pass, declared
+// or not, and so do any number of 1xx answers, Expect: 100-continue, a reset
+// with its code, a client's cancellation, and an Upgrade on http/1.1, after
+// which both connections are a tunnel. A body that breaks off is broken off on
+// the other leg too, never ended.
 //
 // When an origin fails, the client gets a 502 whose body is the reason in one
 // line, which is also in the Log:
 //
 //	mitm: upstream leg: dial origin.test:443: connection refused
 //
+// Only a reset by the origin reaches a client of HTTP/2 as what it is.
+//
+// The Log says of each connection to an origin why it was opened, and pairs the
+// requests of the legs; printing its Pairs shows them side by side, with their
+// streams and what ended them.
+//
 // # What it does not do
 //
-// It dials, asks and retries nothing by itself, and adds no field: no Via, no
-// X-Forwarded-For, no User-Agent, no Accept-Encoding, no Date. It takes out
-// what belongs to one connection (RFC 9110, section 7.6.1): Connection and what
-// it names, Keep-Alive, Proxy-Connection, TE but for "trailers",
-// Transfer-Encoding, Upgrade; so a WebSocket handshake is answered by the
-// origin as if nobody had asked for one.
+// It adds no field: no Via, no X-Forwarded-For, no User-Agent, no
+// Accept-Encoding, no Date. It takes out what belongs to one connection (RFC
+// 9110, section 7.6.1): Connection and what it names, Keep-Alive,
+// Proxy-Connection, TE but for "trailers", Transfer-Encoding, and Upgrade unless
+// the request asks for one.
+//
+// It dials and asks nothing by itself. It sends a request again, eight times in
+// all, only where its own connection to the origin was to blame, of which the
+// client knows nothing: where that ended before it could be used; where a GOAWAY
+// left the request out, or the origin refused it because it came before the
+// origin had stated its limit of streams (RFC 9113, sections 6.8 and 8.7); and,
+// if the method is idempotent, where a connection that had served others ended
+// without a word (RFC 9110, section 9.2.2). Each attempt is a request in the Log,
+// whose Err says that and why it was sent again.
 //
 // What net/http cannot keep changes on its way:
 //
 //   - The order of fields with different names, and the case of names on
-//     http/1.1. Values of one name keep their order.
+//     http/1.1. Values of one name keep their order. An empty User-Agent goes.
 //   - The reason phrase of a status line, which is the usual one for its code.
+//   - How a body is cut into frames or chunks, padding, and what chunks have for
+//     extensions.
 //   - Content-Length and Content-Type of a 304 on http/1.1, which are dropped.
-//   - Content-Length of an answer with trailers, which HTTP/1.1 has room for in
-//     a chunked body only. Trailers that the origin did not declare are lost on
-//     http/1.1 where the answer states a length.
-//   - Trailers of a request that it did not declare.
-//   - RST_STREAM codes: a broken stream is INTERNAL_ERROR to the client, and a
-//     request that was given up is CANCEL to the origin.
+//   - Content-Length where HTTP/1.1 carries declared trailers, for which it has
+//     room in a chunked body only. Trailers that nobody declared are lost there
+//     where the message states a length.
+//   - Content-Length of a POST, PUT or PATCH that has neither a body nor a length,
+//     which becomes 0.
+//   - RST_STREAM codes where one leg speaks http/1.1: to an origin of h2 it is
+//     CANCEL, to a client of h2 it is INTERNAL_ERROR.
 //   - Several Cookie fields of HTTP/2 become one, joined by "; ", as RFC 9113,
 //     section 8.2.3, wants for http/1.1.
 //   - A 100 (Continue), which the client gets when the origin has sent one or
-//     let a second pass.
+//     let a second pass. Other expectations are answered 417 on http/1.1.
+//   - The last part of a request's body of stated length, from h2 to h2, which
+//     goes on when the end of the body has come.
+//   - Characters in a path that begins with two slashes which net/url would
+//     escape.
+//   - A request's head of more than a megabyte: on http/1.1 it is answered 431, on
+//     h2 the connection ends.
 //
-// CONNECT over HTTP/2 (RFC 8441 included) is refused with 501.
+// Upgrade takes an origin that speaks http/1.1, on a connection of its own where
+// others go by h2. CONNECT over HTTP/2 is refused with 501. Extended CONNECT (RFC
+// 8441) is not offered, because net/http has it for whole processes only; a
+// stream that tries it is reset with PROTOCOL_ERROR.
 package mitm

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"example.com/wiretest/alpn"
@@ -31,7 +33,8 @@ type exchange struct {
 	attempts int
 	asked    time.Time
 	lease    *wire.Lease
-	up       *netlog.RequestRecord // what was sent to the origin; nil before
+	asking   atomic.Pointer[wire.Stream] // of up, on http/1.1; nil before
+	up       *netlog.RequestRecord       // what was sent to the origin; nil before
 	interim  *interim
 	body     *attempt // nil is none
 }
@@ -96,13 +99,33 @@ func (x *exchange) run() {
 		x.upload = newUpload(x)
 		defer x.upload.stop()
 	}
-	if x.upgrade != "" {
+	if x.upgrade != "" && x.mayGetH2() {
 		x.route.offered, x.route.mirrored = []string{alpn.HTTP11}, true // HTTP/2 has no Upgrade (RFC 9113, section 8.6)
 	}
-	ctx, cancel := context.WithCancel(x.in.Context())
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(x.in.Context()))
+	defer cancel(nil)
+	defer context.AfterFunc(x.in.Context(), func() { x.left(cancel) })()
 	for x.attempt(ctx) {
 	}
+}
+
+// left ends what is asked of the origin, because the client has left.
+func (x *exchange) left(cancel context.CancelCauseFunc) {
+	x.closesBecause(errLeft)
+	cancel(context.Cause(x.in.Context()))
+}
+
+// closesBecause says why the connection to the origin ends, which an exchange on
+// http/1.1 costs that is broken off.
+func (x *exchange) closesBecause(why error) {
+	if asking := x.asking.Load(); asking != nil {
+		asking.Because("closed by the proxy: " + oneLine(why))
+	}
+}
+
+// mayGetH2 reports whether a connection to the origin may come to speak h2.
+func (x *exchange) mayGetH2() bool {
+	return x.route.scheme == "https" && slices.Contains(x.proxy.upstream.ALPN.Protocols(), alpn.H2)
 }
 
 // sendsBody reports whether the client sends a body, or trailers.
@@ -116,6 +139,7 @@ func (x *exchange) hasCome() bool { return x.stream != nil && x.stream.RequestEn
 func (x *exchange) attempt(ctx context.Context) (again bool) {
 	x.attempts++
 	x.asked, x.up, x.interim = time.Now(), nil, newInterim(x.w)
+	x.asking.Store(nil)
 	lease, err := x.proxy.get(ctx, x.route)
 	if err != nil {
 		x.fail(x.explained(err))
@@ -136,6 +160,7 @@ func (x *exchange) attempt(ctx context.Context) (again bool) {
 		return false
 	}
 	if err := x.answer(resp); err != nil {
+		x.closesBecause(fmt.Errorf("the answer was broken off: %w", err))
 		x.resetToo(err)
 		panic(http.ErrAbortHandler) // so that the client sees a broken answer, not a short one
 	}
@@ -218,7 +243,7 @@ func (x *exchange) started(up *netlog.RequestRecord) {
 	if x.body != nil {
 		x.body.up.Store(up)
 	}
-	x.linkResets(up)
+	x.linkEnds(up)
 	wait, asked := x.lease.Wait, x.asked
 	up.Update(func(q *netlog.Request) { q.Start, q.Wait = asked, wait })
 	x.pair(up)

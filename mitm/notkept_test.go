@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -287,6 +289,86 @@ func TestStreamThatIsNotRead(t *testing.T) {
 				got += len(e.data)
 			}
 			stuck.wantEnd()
+		})
+	}
+}
+
+func TestEmptyUserAgentIsNotKept(t *testing.T) {
+	up, _ := onHTTP1(t, "GET / HTTP/1.1\r\nHost: origin.test\r\nUser-Agent:\r\nAccept:\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+	assert.Equal(t, "GET / HTTP/1.1\r\nHost: origin.test\r\nAccept: \r\n\r\n", up)
+}
+
+func TestTargetThatNeedsEscaping(t *testing.T) {
+	for target, arrives := range map[string]string{
+		`/a"b|c`:  `/a"b|c`,
+		`//a"b|c`: `//a%22b%7Cc`,
+		"/a?b\"c": "/a?b\"c",
+	} {
+		up, _ := onHTTP1(t, "GET "+target+" HTTP/1.1\r\nHost: origin.test\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+		assert.Equal(t, "GET "+arrives+" HTTP/1.1\r\nHost: origin.test\r\n\r\n", up)
+	}
+}
+
+func TestChunksAreCutAnew(t *testing.T) {
+	_, down := onHTTP1(t, "GET / HTTP/1.1\r\nHost: origin.test\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4;extension=1\r\n\r\n\r\n\r\n0\r\n\r\n")
+	assert.Equal(t, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", down)
+}
+
+// An origin that does not say 100 gets the body after a second (RFC 9110, section
+// 10.1.1), and the client's 100 is of that moment.
+func TestContinueThatTheOriginDoesNotSay(t *testing.T) {
+	for _, down := range []string{alpn.HTTP11, alpn.H2} {
+		for _, up := range []string{alpn.HTTP11, alpn.H2} {
+			t.Run(pairName(down, up), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := newRawStage(t, linkdelay.NewNetwork(t, linkdelay.Link{}), mitm.Config{}, down, up, func(o *side) {
+						o.wantHead("PUT /")
+						o.wantData("body")
+						o.wantEnd()
+						o.head("200", 0)
+					})
+					c := s.call()
+					start := time.Now()
+					c.head("PUT /", 4, "Expect: 100-continue")
+					c.wantHead("100")
+					assert.Equal(t, time.Second, time.Since(start))
+					c.data("body")
+					finish(c)
+					c.wantHead("200")
+					c.wantEnd()
+				})
+			})
+		}
+	}
+}
+
+// The last part of an HTTP/2 body that states its length goes on when its end has
+// come, though the length says that this is all.
+func TestLastPartOfAStatedLengthWaitsForItsEnd(t *testing.T) {
+	for _, up := range []string{alpn.HTTP11, alpn.H2} {
+		synctest.Test(t, func(t *testing.T) {
+			var arrived time.Time
+			s := newRawStage(t, linkdelay.NewNetwork(t, linkdelay.Link{}), mitm.Config{}, alpn.H2, up, func(o *side) {
+				o.wantHead("POST /")
+				o.wantData("body")
+				arrived = time.Now()
+				o.wantEnd()
+				o.head("200", 0)
+			})
+			c := s.call()
+			start := time.Now()
+			c.head("POST /", 4)
+			c.data("body")
+			time.Sleep(time.Second)
+			finish(c)
+			c.wantHead("200")
+			c.wantEnd()
+			want := time.Second
+			if up == alpn.HTTP11 {
+				want = 0
+			}
+			assert.Equal(t, want, arrived.Sub(start), up)
 		})
 	}
 }

@@ -7,14 +7,18 @@ import (
 	"example.com/wiretest/netlog"
 )
 
-// linkResets has the request to the origin end as the client's does. net/http
-// would say CANCEL, whatever the client said.
-func (x *exchange) linkResets(up *netlog.RequestRecord) {
+// linkEnds has the request to the origin end as the client's does. net/http would
+// say CANCEL, whatever the client said, and on http/1.1 nothing.
+func (x *exchange) linkEnds(up *netlog.RequestRecord) {
 	conn := x.lease.Conn
-	if x.stream == nil || conn.Protocol() != alpn.H2 {
+	to := conn.Control().StreamOf(up)
+	if conn.Protocol() == alpn.HTTP11 {
+		x.asking.Store(to)
 		return
 	}
-	to := conn.Control().StreamOf(up)
+	if x.stream == nil {
+		return
+	}
 	x.stream.OnReset(func(code http2.ErrCode) {
 		if code != http2.ErrCodeCancel {
 			to.ResetAs(code) // an error is that the stream is over, and then there is nothing to say

@@ -26,6 +26,14 @@ func (t *Tap) ended(reason string) {
 	}
 }
 
+// ownReason is why this side closes.
+func (t *Tap) ownReason() string {
+	if x := t.h1.current(); x != nil && x.has().because != "" {
+		return x.has().because
+	}
+	return "closed by " + t.cfg.Side.String()
+}
+
 // note adds to the reason what stopped a parser.
 func (t *Tap) note(text string) {
 	t.end.notes = append(t.end.notes, text)

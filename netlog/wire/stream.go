@@ -41,6 +41,7 @@ type rare struct {
 	connection []string // of the answer's head, on HTTP/1.1
 	finale     bool     // the connection closes behind the answer
 	headed     []func() // to be called when the head was written
+	because    string   // this end closes the connection
 
 	upTrailers, downTrailers []hpack.HeaderField // that passed
 }
@@ -213,6 +214,17 @@ func (s *Stream) CloseBehind() {
 	s.tap.mu.Lock()
 	defer s.tap.mu.Unlock()
 	s.needs().finale = true
+}
+
+// Because says why this end closes the connection, should it do so before a
+// request on HTTP/1.1 has its answer: net/http closes it where one is given up,
+// and does not say why. On HTTP/2, where that costs a stream, it says nothing.
+func (s *Stream) Because(reason string) {
+	s.tap.mu.Lock()
+	defer s.tap.mu.Unlock()
+	if s.id == 0 {
+		s.needs().because = reason
+	}
 }
 
 // wasAnswered is called with tap.mu held when the answer has passed.

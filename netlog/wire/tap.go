@@ -207,7 +207,7 @@ func (t *Tap) CloseWrite() error {
 // already, ends the requests that are open, and closes the connection below.
 func (t *Tap) Close() error {
 	t.mu.Lock()
-	t.ended("closed by " + t.cfg.Side.String())
+	t.ended(t.ownReason())
 	t.closeRecord()
 	wait := t.stopInterposer()
 	t.mu.Unlock()
