@@ -26,6 +26,9 @@ import (
 // and the proxy's client leg get wrong must be what net/http gets wrong in the
 // same run, of which they are made.
 func TestH2spec(t *testing.T) {
+	if raceDetector {
+		t.Skip("it waits more than it works, and has nothing to say about races")
+	}
 	program := tool(t, "h2spec", "go install github.com/summerwind/h2spec/cmd/h2spec@v2.2.1+incompatible")
 	authority := ca.New(t, nil)
 	page := handler(func(w http.ResponseWriter, r *http.Request) {

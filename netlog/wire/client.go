@@ -87,9 +87,13 @@ func NewClientConn(conn net.Conn, cfg ClientConfig) (*ClientConn, error) {
 	return c, nil
 }
 
-// clientBuffer is enough for the head of most messages on http/1.1, where each
-// connection has two of it all its life. TLS, below, has buffers of its own.
-const clientBuffer = 2 << 10
+// On http/1.1 each connection has both buffers all its life. One is enough for the
+// head of most requests, so that it goes out in one piece; the other has TLS below,
+// with buffers of its own.
+const (
+	clientWriteBuffer = 2 << 10
+	clientReadBuffer  = 1 << 10
+)
 
 // start gives the pipe to net/http. To it the connection is a plain one, over
 // which it speaks what it is told to: both protocols start alike on all
@@ -103,8 +107,8 @@ func (c *ClientConn) start(cfg ClientConfig) (err error) {
 		Protocols:             protocols,
 		DisableCompression:    true,
 		ExpectContinueTimeout: cfg.ExpectContinue,
-		ReadBufferSize:        clientBuffer,
-		WriteBufferSize:       clientBuffer,
+		ReadBufferSize:        clientReadBuffer,
+		WriteBufferSize:       clientWriteBuffer,
 	}
 	if cfg.ExpectContinue == 0 {
 		transport.ExpectContinueTimeout = time.Second

@@ -71,7 +71,7 @@ func (c *Control) Stream(id int64) *Stream {
 	t := c.tap
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if s := t.h2.streams[uint32(id)]; s != nil {
+	if s := t.http2().streams[uint32(id)]; s != nil {
 		return &s.Stream
 	}
 	return nil
@@ -87,7 +87,7 @@ func (c *Control) StreamOf(rec *netlog.RequestRecord) *Stream {
 	if t.last != nil && t.last.rec == rec {
 		return t.last
 	}
-	for _, s := range t.h2.streams {
+	for _, s := range t.http2().streams {
 		if s.rec == rec {
 			return &s.Stream
 		}

@@ -26,7 +26,7 @@ func (ip *interposer) goAway(last int64, code http2.ErrCode, debug string) error
 
 func (ip *interposer) refuseAbove(last uint32) {
 	ip.last, ip.draining = last, true
-	for id, s := range ip.tap.h2.streams {
+	for id, s := range ip.tap.http2().streams {
 		if id > last {
 			ip.abandon(&s.Stream)
 		}
@@ -38,7 +38,7 @@ func (ip *interposer) isDrained() bool {
 	if !ip.draining || len(ip.out.queue) > 0 || ip.out.holding {
 		return false
 	}
-	for id := range ip.tap.h2.streams {
+	for id := range ip.tap.http2().streams {
 		if id <= ip.last {
 			return false
 		}

@@ -79,7 +79,9 @@ func (t *Tap) closeRecord() {
 		t.down.eof(t.end.reason == "closed by server")
 	}
 	t.h1.connectionEnded()
-	t.h2.connectionEnded()
+	if t.h2 != nil {
+		t.h2.connectionEnded()
+	}
 	reason := strings.Join(append([]string{t.end.reason}, t.end.notes...), "; ")
 	t.cfg.Record.Close(reason)
 }

@@ -113,7 +113,7 @@ func (f *flow) sniff(p []byte, now time.Time) int {
 		f.prefix++
 		if f.prefix == len(preface) {
 			f.tap.spoke("h2")
-			f.parser = &f.tap.h2.up
+			f.parser = &f.tap.http2().up
 			return i + 1
 		}
 	}
@@ -124,7 +124,7 @@ func (f *flow) sniff(p []byte, now time.Time) int {
 // a SETTINGS frame, whose length is nowhere near 'H'<<16.
 func (f *flow) answerParser(first byte) parser {
 	if first == 0 || first != 'H' && f.tap.cfg.Protocol == "h2" {
-		return &f.tap.h2.down
+		return &f.tap.http2().down
 	}
 	return &h1Answers{h1: &f.tap.h1, flow: f}
 }
@@ -145,5 +145,7 @@ func (f *flow) eof(clean bool) {
 	}
 	f.atEOF = true
 	f.tap.h1.answersEnded(clean)
-	f.tap.h2.answersEnded()
+	if f.tap.h2 != nil {
+		f.tap.h2.answersEnded()
+	}
 }

@@ -35,7 +35,7 @@ func (c *Control) Frames() FrameCounts {
 	t := c.tap
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return FrameCounts{Up: t.h2.up.counts.known(), Down: t.h2.down.counts.known()}
+	return FrameCounts{Up: t.http2().up.counts.known(), Down: t.http2().down.counts.known()}
 }
 
 // OnFrame has f called when the nth frame of a type from here on has come from
@@ -46,7 +46,7 @@ func (c *Control) OnFrame(kind http2.FrameType, n int, f func()) {
 	t := c.tap
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	in := t.h2.parserOf(t.incoming())
+	in := t.http2().parserOf(t.incoming())
 	in.awaited = append(in.awaited, awaited{kind, n, f})
 }
 
@@ -86,14 +86,14 @@ type FrameList []Frame
 func (c *Control) ListFrames(max int) {
 	c.tap.mu.Lock()
 	defer c.tap.mu.Unlock()
-	c.tap.h2.listMax = max
+	c.tap.http2().listMax = max
 }
 
 // Listed are the frames since ListFrames, in the order in which they passed.
 func (c *Control) Listed() FrameList {
 	c.tap.mu.Lock()
 	defer c.tap.mu.Unlock()
-	return append(FrameList(nil), c.tap.h2.list...)
+	return append(FrameList(nil), c.tap.http2().list...)
 }
 
 func (l FrameList) String() string {

@@ -40,14 +40,16 @@ type h2Stream struct {
 	fields       []hpack.HeaderField // of the request's head, if heads are kept
 }
 
-func (h *h2Conn) init(t *Tap) {
-	h.tap = t
-	h.streams = make(map[uint32]*h2Stream)
-	h.lastServed = maxStreamID
+func newH2Conn(t *Tap) *h2Conn {
+	h := &h2Conn{tap: t, streams: make(map[uint32]*h2Stream), lastServed: maxStreamID}
+	if t.edit != nil {
+		h.marks = make(map[uint32]*Stream)
+	}
 	h.up = h2Flow{h2: h, flow: &t.up}
 	h.down = h2Flow{h2: h, flow: &t.down}
 	h.up.block.init()
 	h.down.block.init()
+	return h
 }
 
 func (h *h2Conn) other(f *h2Flow) *h2Flow {

@@ -23,8 +23,8 @@ const resetInside = http2.ErrCodeCancel
 
 func (i *inbound) init(ip *interposer) {
 	t := ip.tap
-	i.ip, i.rules, i.lastID = ip, i, t.h2.lastID
-	i.join(t.incoming(), t.h2.parserOf(t.incoming()))
+	i.ip, i.rules, i.lastID = ip, i, t.http2().lastID
+	i.join(t.incoming(), t.http2().parserOf(t.incoming()))
 }
 
 // inject puts frames in on the way to net/http. The reader is woken when the

@@ -42,7 +42,7 @@ func (t *Tap) interpose() (*interposer, error) {
 	ip := &interposer{tap: t, touched: make(map[uint32]*Stream), last: maxStreamID}
 	ip.in.init(ip)
 	ip.out.init(ip)
-	for range t.h2.unacknowledged(t.outgoing()) {
+	for range t.http2().unacknowledged(t.outgoing()) {
 		ip.settings = append(ip.settings, false)
 	}
 	t.ip.Store(ip)

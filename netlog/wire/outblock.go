@@ -42,7 +42,7 @@ func (o *outbound) decideEnd(s *Stream) {
 
 // headSent reports whether this side has sent its final head.
 func (s *Stream) headSent() bool {
-	h2 := s.tap.h2.streams[s.id]
+	h2 := s.tap.http2().streams[s.id]
 	return s.tap.cfg.Side == ClientSide || h2 != nil && h2.headAnswered || s.tap.ip.Load().out.said[s.id].head
 }
 
@@ -53,7 +53,7 @@ func (o *outbound) rewriteAll() bool {
 		return true
 	}
 	o.catchUp()
-	block := &o.ip.tap.h2.parserOf(o.ip.tap.outgoing()).block
+	block := &o.ip.tap.http2().parserOf(o.ip.tap.outgoing()).block
 	if block.lost {
 		return false
 	}

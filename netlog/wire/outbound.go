@@ -33,7 +33,7 @@ type said struct{ head, end bool }
 func (o *outbound) init(ip *interposer) {
 	t := ip.tap
 	o.ip, o.rules = ip, o
-	o.join(t.outgoing(), t.h2.parserOf(t.outgoing()))
+	o.join(t.outgoing(), t.http2().parserOf(t.outgoing()))
 }
 
 // inject puts frames in on the way to the wire, now or behind the frame that is
@@ -103,7 +103,7 @@ func (o *outbound) decide() fate {
 // decideReset notes that net/http has closed the stream: of it, too, the peer's
 // trailers may come late.
 func (o *outbound) decideReset(s *Stream) fate {
-	if open := o.ip.tap.h2.streams[o.frame.stream]; open != nil {
+	if open := o.ip.tap.http2().streams[o.frame.stream]; open != nil {
 		o.ip.touched[o.frame.stream] = &open.Stream
 		open.over, open.inside = true, true
 	}

@@ -16,7 +16,7 @@ const (
 
 // sendSettings is Control.SendSettings.
 func (ip *interposer) sendSettings(settings []http2.Setting) error {
-	stated := ip.tap.h2.parserOf(ip.tap.outgoing()).stated
+	stated := ip.tap.http2().parserOf(ip.tap.outgoing()).stated
 	for _, s := range settings {
 		if err := s.Valid(); err != nil {
 			return fmt.Errorf("%v = %d: %w", s.ID, s.Val, err)

@@ -90,7 +90,7 @@ type Tap struct {
 	up      flow       // requests
 	down    flow       // answers
 	h1      h1Conn
-	h2      h2Conn
+	h2      *h2Conn // nil before http2 was called
 	last    *Stream
 	later   []func() // to be called without mu
 	written []func() // the same, when what has passed the parser was written
@@ -115,12 +115,19 @@ func NewTap(conn net.Conn, cfg TapConfig) *Tap {
 	t.up = flow{tap: t, up: true}
 	t.down = flow{tap: t}
 	t.h1.tap = t
-	t.h2.init(t)
 	if cfg.Mark && cfg.Side == ServerSide {
 		t.edit = new(marker)
-		t.h2.marks = make(map[uint32]*Stream)
 	}
 	return t
+}
+
+// http2 is the state of an HTTP/2 connection, which is large, and which one of
+// HTTP/1.1 does without. It is called with mu held.
+func (t *Tap) http2() *h2Conn {
+	if t.h2 == nil {
+		t.h2 = newH2Conn(t)
+	}
+	return t.h2
 }
 
 // Last is the record of the request that began last; nil if none did.
@@ -138,7 +145,7 @@ func (t *Tap) Last() *netlog.RequestRecord {
 func (t *Tap) Stream(id int64) *netlog.RequestRecord {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if s := t.h2.streams[uint32(id)]; s != nil {
+	if s := t.http2().streams[uint32(id)]; s != nil {
 		return s.rec
 	}
 	return nil
@@ -160,8 +167,8 @@ func (t *Tap) unanswered() *Stream {
 func (t *Tap) claim(id int64) *Stream {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s := t.h2.marks[uint32(id)]
-	delete(t.h2.marks, uint32(id))
+	s := t.http2().marks[uint32(id)]
+	delete(t.http2().marks, uint32(id))
 	return s
 }
 
