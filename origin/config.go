@@ -58,6 +58,9 @@ type Config struct {
 	// with which no protocol is agreed on is served http/1.1.
 	ALPN alpn.Policy
 
+	// WrongALPN has ALPN lie. nil does not.
+	WrongALPN *WrongALPN
+
 	// Plain serves without TLS: HTTP/1.1, and HTTP/2 by prior knowledge (RFC
 	// 9113, section 3.3), which the ledger shows as its ALPN; whatever of the two
 	// ALPN lists. HTTP/2 by Upgrade, which RFC 9113 has dropped and net/http never
@@ -156,6 +159,9 @@ func (c *Config) validate() error {
 	if c.Plain && c.TLS != nil {
 		return errors.New("Config.Plain and Config.TLS are both set: without TLS it rules nothing")
 	}
+	if err := c.WrongALPN.validate(c.Plain); err != nil {
+		return err
+	}
 	if err := c.validSizes(); err != nil {
 		return err
 	}
@@ -219,7 +225,7 @@ func isTypedNil(v any) bool {
 func (c *Config) serverTLS() *tls.Config {
 	issued := c.CA.ServerTLS()
 	if c.TLS == nil {
-		return c.ALPN.Server(issued)
+		return c.choosing(issued)
 	}
 	own := certified(c.TLS.Clone(), issued)
 	if ask := own.GetConfigForClient; ask != nil {
@@ -231,7 +237,15 @@ func (c *Config) serverTLS() *tls.Config {
 			return certified(asked.Clone(), issued), nil
 		}
 	}
-	return c.ALPN.Server(own)
+	return c.choosing(own)
+}
+
+// choosing is cfg with the protocols that are chosen from.
+func (c *Config) choosing(cfg *tls.Config) *tls.Config {
+	if c.WrongALPN != nil && c.WrongALPN.Select != "" {
+		return c.WrongALPN.server(cfg)
+	}
+	return c.ALPN.Server(cfg)
 }
 
 // certified is cfg, with the certificates of issued where it has none.

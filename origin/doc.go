@@ -33,8 +33,8 @@
 //		Faults:  []origin.Fault{{Request: 5, Do: origin.GoAway}},
 //	})
 //
-// Two things cannot be had: crypto/tls chooses no protocol that the client has not
-// offered, and net/http takes no Upgrade to HTTP/2.
+// ALPN lies by WrongALPN, which says what of that cannot be had. HTTP/2 by Upgrade
+// cannot either: net/http takes none.
 //
 // A browser that opens Server.URL loads the page for real, and tells how it went
 // by Server.Report.

@@ -72,3 +72,13 @@ func TestNodeSeesAnswers(t *testing.T) {
 	assert.Equal(t, "200 1000\n1000\n", out)
 	netlog.RequireConnections(t, s.Log(), 1, alpn.H2)
 }
+
+// curlOut is what curl writes, and its exit code.
+func curlOut(t *testing.T, curl string, args ...string) (string, int) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), curl, args...).CombinedOutput()
+	if exit, ok := err.(*exec.ExitError); ok {
+		return string(out), exit.ExitCode()
+	}
+	return string(out), 0
+}

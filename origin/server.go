@@ -124,6 +124,7 @@ func Start(cfg *Config) (*Server, error) {
 		MaxConcurrentStreams: c.MaxConcurrentStreams,
 		Faults:               c.Faults,
 		Heads:                true,
+		Speak:                c.WrongALPN.speak(),
 		ErrorLog:             c.ErrorLog,
 	})
 	s.ctx, s.cancel = context.WithCancel(context.Background())

@@ -3,6 +3,7 @@ package wire
 import (
 	"crypto/tls"
 	"net"
+	"sync"
 	"sync/atomic"
 
 	"example.com/wiretest/netlog"
@@ -61,6 +62,9 @@ type servedConn struct {
 	tls      *tls.ConnectionState // nil on a plain connection
 	server   *Server
 
+	spoken chan struct{} // closed when something was written; nil waits for nothing
+	spoke  sync.Once
+
 	closing atomic.Bool
 	failure error
 	closed  chan struct{}
@@ -84,7 +88,9 @@ func newServedConn(s *Server, conn net.Conn, rec *netlog.ConnectionRecord) *serv
 		quiet:  make(chan struct{}),
 	}
 	c.rec = recordFor(rec, c.tls)
-	c.protocol = protocolOf(c.rec)
+	if c.protocol = s.cfg.Speak; c.protocol == "" {
+		c.protocol = protocolOf(c.rec)
+	}
 	c.tap = NewTap(conn, TapConfig{
 		Side:     ServerSide,
 		Protocol: c.protocol,
@@ -109,7 +115,24 @@ func (c *servedConn) Write(p []byte) (int, error) {
 	if c.server.ctx.Err() != nil {
 		return 0, net.ErrClosed
 	}
-	return c.Conn.Write(p)
+	n, err := c.Conn.Write(p)
+	if c.spoken != nil {
+		c.spoke.Do(func() { close(c.spoken) })
+	}
+	return n, err
+}
+
+// Read waits, where the client may not speak HTTP/2, until the server has sent
+// its settings: net/http closes as soon as it has not read a preface, and with
+// luck before it has written anything.
+func (c *servedConn) Read(p []byte) (int, error) {
+	if c.spoken != nil {
+		select {
+		case <-c.spoken:
+		case <-c.closed:
+		}
+	}
+	return c.Conn.Read(p)
 }
 
 // Close closes the connection; later calls wait for the first.

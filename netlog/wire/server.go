@@ -19,6 +19,9 @@ type ServerConfig struct {
 	StreamWindow         int          // initial window for what a client uploads on one stream, in bytes; 0 is net/http's 1 MiB
 	ConnWindow           int          // the same for all streams of a connection; 0 is net/http's 1 MiB
 	ErrorLog             *log.Logger  // nil discards
+	// Speak is "h2" or "http/1.1": what is spoken on every connection, whatever its
+	// record says. "" is what the record says.
+	Speak string
 	// Heads keeps each request's head, as it came, for Stream.RequestHead.
 	Heads bool
 	// Faults are what goes wrong on purpose.

@@ -14,7 +14,7 @@ func newHTTP1Server(s *Server) *http.Server {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	return &http.Server{
-		Handler:                      http.HandlerFunc(serveRequest),
+		Handler:                      http.HandlerFunc(serveHTTP1Request),
 		ErrorLog:                     s.cfg.ErrorLog,
 		Protocols:                    protocols,
 		DisableGeneralOptionsHandler: true,
@@ -27,6 +27,17 @@ func newHTTP1Server(s *Server) *http.Server {
 			}
 		},
 	}
+}
+
+// serveHTTP1Request keeps from the handler the beginning of a connection whose
+// client speaks HTTP/2, which net/http lets pass (RFC 9113, section 3.4).
+func serveHTTP1Request(w http.ResponseWriter, r *http.Request) {
+	if r.Method == "PRI" && r.ProtoMajor == 2 {
+		w.Header().Set("Connection", "close")
+		http.Error(w, "HTTP/2 is not spoken on this connection", http.StatusBadRequest)
+		return
+	}
+	serveRequest(w, r)
 }
 
 // serveHTTP1 returns when c is closed, its last handler has returned, and so has

@@ -38,6 +38,9 @@ func window(n int) int32 { return int32(max(0, min(n, math.MaxInt32))) }
 // serve returns when c is over and its handlers have returned.
 func (h *http2Server) serve(c *servedConn) {
 	var conn net.Conn = c
+	if c.server.cfg.Speak == protoH2 {
+		c.spoken = make(chan struct{})
+	}
 	if c.tls != nil {
 		conn = secured{c}
 	}
