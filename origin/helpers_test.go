@@ -96,6 +96,9 @@ func (r *recorder) Error(args ...any) {
 	r.errors.WriteString(strings.TrimSuffix(fmt.Sprintln(args...), "\n"))
 }
 func (r *recorder) Fatal(args ...any) { r.Error(args...); runtime.Goexit() }
+func (r *recorder) Fatalf(format string, args ...any) {
+	r.Fatal(fmt.Sprintf(format, args...))
+}
 func (r *recorder) Logf(format string, args ...any) {
 	r.errors.WriteString("\nlog: " + fmt.Sprintf(format, args...))
 }
