@@ -1,32 +1,24 @@
 package ca
 
 import (
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/pem"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
-	"time"
 )
 
 // Authority issues certificates. All of its methods may be called from several
 // goroutines at once, inside and outside of synctest bubbles.
 type Authority struct {
-	root   *x509.Certificate
-	issuer signingCA
-	chain  [][]byte // the intermediates as they follow a leaf: the issuing one first
-	edit   func(*x509.Certificate)
-	leaves cache
-	fail   failer
-}
-
-// signingCA is a parsed certificate with its key. Parsed, because what it
-// signs takes the issuer's name and key identifier from it byte by byte.
-type signingCA struct {
-	cert *x509.Certificate
-	key  *signer
+	cfg     Config // its own copy
+	fail    failer
+	current atomic.Pointer[hierarchy]
+	leaves  cache
+	revoked register
+	rsa     func() (signingCA, error) // see rsaIntermediate
 }
 
 // failer is the part of testing.TB that reports a bad identity.
@@ -57,69 +49,25 @@ func New(tb testing.TB, cfg *Config) *Authority {
 func Generate(cfg *Config) (*Authority, error) { return generate(cfg, panics{}) }
 
 func generate(cfg *Config, fail failer) (*Authority, error) {
-	if cfg == nil {
-		cfg = new(Config)
+	a := &Authority{fail: fail}
+	if cfg != nil {
+		a.cfg = *cfg
 	}
-	if err := cfg.validate(); err != nil {
+	if err := a.cfg.validate(); err != nil {
 		return nil, err
 	}
-	a := &Authority{edit: cfg.Leaf, fail: fail}
-	for i := range cfg.Intermediates + 1 {
-		below := cfg.Intermediates - i
-		if err := a.extend(cfg.nameOf(i), below); err != nil {
-			return nil, fmt.Errorf("ca: certificate of %q: %w", cfg.nameOf(i), err)
+	h, err := newHierarchy(&a.cfg)
+	if err != nil {
+		return nil, err
+	}
+	for _, other := range a.cfg.CrossSignedBy {
+		if err := h.crossSignBy(other.hierarchy()); err != nil {
+			return nil, err
 		}
 	}
+	a.install(h)
+	a.rsa = sync.OnceValues(a.rsaIntermediate)
 	return a, nil
-}
-
-// extend makes a new issuer, signed by the one so far or, if there is none, by
-// itself. below is how many authorities may follow it.
-func (a *Authority) extend(name string, below int) error {
-	key, err := newSigner()
-	if err != nil {
-		return err
-	}
-	template := caTemplate(name, below)
-	parent := signingCA{template, key}
-	if a.root != nil {
-		parent = a.issuer
-	}
-	cert, err := parent.sign(template, key)
-	if err != nil {
-		return err
-	}
-	a.issuer = signingCA{cert, key}
-	if a.root == nil {
-		a.root = cert
-		return nil
-	}
-	a.chain = append([][]byte{cert.Raw}, a.chain...)
-	return nil
-}
-
-// caTemplate is valid from before synctest's year 2000 until after any
-// test. Its dates are not relative to now, because now may be either.
-func caTemplate(name string, below int) *x509.Certificate {
-	return &x509.Certificate{
-		SerialNumber:          newSerial(),
-		Subject:               pkix.Name{CommonName: name},
-		NotBefore:             time.Date(1999, time.January, 1, 0, 0, 0, 0, time.UTC),
-		NotAfter:              time.Date(2099, time.December, 31, 23, 59, 59, 0, time.UTC),
-		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
-		BasicConstraintsValid: true,
-		IsCA:                  true,
-		MaxPathLen:            below,
-		MaxPathLenZero:        below == 0,
-	}
-}
-
-func (s signingCA) sign(template *x509.Certificate, key *signer) (*x509.Certificate, error) {
-	der, err := x509.CreateCertificate(rand.Reader, template, s.cert, key.Public(), s.key)
-	if err != nil {
-		return nil, err
-	}
-	return x509.ParseCertificate(der)
 }
 
 // Issue returns a new certificate for identities, each of which is a host name
@@ -149,7 +97,7 @@ func (a *Authority) issue(usage x509.ExtKeyUsage, identities []string) *Certific
 	if err != nil {
 		a.fail.Fatalf("%v", err)
 	}
-	m, err := a.mint(s)
+	m, err := a.mint(s, a.cfg.Fault)
 	if err != nil {
 		a.fail.Fatalf("%v", err)
 	}
@@ -168,18 +116,19 @@ func (a *Authority) Leaf(identities ...string) (*tls.Certificate, error) {
 	return s.leaf(a)
 }
 
-// Root is the root's certificate. Treat it as read-only.
-func (a *Authority) Root() *x509.Certificate { return a.root }
+// Root is the root's certificate, since RotateRoot that of the new one. Treat it
+// as read-only.
+func (a *Authority) Root() *x509.Certificate { return a.hierarchy().root().cert }
 
-// Pool returns a new pool that holds the root alone.
+// Pool returns a new pool that holds Root alone.
 func (a *Authority) Pool() *x509.CertPool {
 	pool := x509.NewCertPool()
-	pool.AddCert(a.root)
+	pool.AddCert(a.Root())
 	return pool
 }
 
 // PEM is the root's certificate in PEM, as curl's --cacert reads it.
-func (a *Authority) PEM() []byte { return certificatePEM(a.root.Raw) }
+func (a *Authority) PEM() []byte { return certificatePEM(a.Root().Raw) }
 
 func certificatePEM(ders ...[]byte) (all []byte) {
 	for _, der := range ders {

@@ -45,12 +45,12 @@ func TestChain(t *testing.T) {
 	for _, c := range []struct {
 		cfg     *ca.Config
 		names   []string // from the leaf's issuer up to the root
-		lengths []int
+		lengths []int    // -1 is no limit
 	}{
-		{nil, []string{"wiretest CA"}, []int{0}},
-		{&ca.Config{Name: "Ä"}, []string{"Ä"}, []int{0}},
+		{nil, []string{"wiretest CA"}, []int{-1}},
+		{&ca.Config{Name: "Ä"}, []string{"Ä"}, []int{-1}},
 		{&ca.Config{Name: "N", Intermediates: 3},
-			[]string{"N intermediate 3", "N intermediate 2", "N intermediate 1", "N"}, []int{0, 1, 2, 3}},
+			[]string{"N intermediate 3", "N intermediate 2", "N intermediate 1", "N"}, []int{0, 1, 2, -1}},
 	} {
 		authority := ca.New(t, c.cfg)
 		cert := authority.Issue("a.test")

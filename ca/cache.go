@@ -21,8 +21,6 @@ const renewal = 24 * time.Hour
 // mu guards the maps and is held for a look-up. Minting, some 0.2 ms, happens
 // under the slot's own mutex: many that ask for one new subject get one leaf,
 // and nobody else waits for it.
-//
-// All leaves in it are from the Authority's one issuer, which never changes.
 type cache struct {
 	mu        sync.Mutex
 	bySubject map[string]*slot
@@ -82,10 +80,10 @@ func (c *cache) slot(subject subject) *slot {
 func (s *slot) leaf(a *Authority) (*tls.Certificate, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.last != nil && s.last.reusable(time.Now()) {
+	if s.last != nil && s.last.by == a.hierarchy() && s.last.reusable(time.Now()) {
 		return s.last.cert, nil
 	}
-	m, err := a.mint(s.subject)
+	m, err := a.mint(s.subject, a.cfg.Fault)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +93,7 @@ func (s *slot) leaf(a *Authority) (*tls.Certificate, error) {
 
 // reusable reports whether a new leaf would be no different: now is in the
 // window that the authority gave, and the leaf is as valid, or as invalid if
-// Config.Leaf wants that, as when it was issued.
+// Config.Leaf or Config.Fault wants that, as when it was issued.
 func (m *minted) reusable(now time.Time) bool {
 	leaf := m.cert.Leaf
 	return within(now, m.from, m.until.Add(-renewal)) &&

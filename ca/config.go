@@ -3,6 +3,9 @@ package ca
 import (
 	"crypto/x509"
 	"fmt"
+	"net/url"
+	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -36,6 +39,28 @@ type Config struct {
 	// It may be called from several goroutines at once, must not block, and
 	// must not call the Authority.
 	Leaf func(*x509.Certificate)
+
+	// Fault breaks each leaf, one of [Faults], as "self-signed"; what differs
+	// from Leaf is that it may break the key, the signature and the chain too.
+	// "" breaks none. A fault that a leaf's identities do not allow is an error
+	// where that leaf is asked for. Leaf sees the broken template.
+	Fault Fault
+
+	// Strict makes an error, where it is issued, of a server's leaf in which
+	// [Lint] finds something.
+	Strict bool
+
+	// CrossSignedBy are authorities whose roots also sign this one's, so that
+	// who trusts one of those trusts this one: leaves come with what they
+	// signed. They are asked once, when this one is made; RotateRoot leaves
+	// them out.
+	CrossSignedBy []*Authority
+
+	// StatusURL is where [Authority.StatusHandler] is served, as
+	// "http://ca.test" or "http://127.0.0.1:8080/pki" (with a prefix, see
+	// http.StripPrefix). Leaves and intermediates then say where to ask whether
+	// they are revoked. "" is nowhere: they say nothing.
+	StatusURL string
 }
 
 func (cfg *Config) name() string {
@@ -63,6 +88,30 @@ func (cfg *Config) validate() error {
 	longest := cfg.nameOf(cfg.Intermediates)
 	if n := utf8.RuneCountInString(longest); n > maxCommonName {
 		return fmt.Errorf("ca: Config.Name: %q: makes a common name of %d characters, the limit is %d", cfg.Name, n, maxCommonName)
+	}
+	if cfg.Fault != "" {
+		if _, err := cfg.Fault.spoiler(); err != nil {
+			return fmt.Errorf("ca: Config.Fault: %w", err)
+		}
+	}
+	if i := slices.Index(cfg.CrossSignedBy, nil); i >= 0 {
+		return fmt.Errorf("ca: Config.CrossSignedBy[%d]: nil", i)
+	}
+	return validStatusURL(cfg.StatusURL)
+}
+
+func validStatusURL(s string) error {
+	if s == "" {
+		return nil
+	}
+	u, err := url.Parse(s)
+	switch {
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return fmt.Errorf("ca: Config.StatusURL: %q: must be a URL of scheme http or https with a host", s)
+	case u.RawQuery != "" || u.Fragment != "" || strings.HasSuffix(s, "/"):
+		return fmt.Errorf("ca: Config.StatusURL: %q: must end after the host or a path, without a slash", s)
+	case !isASCII(s):
+		return fmt.Errorf("ca: Config.StatusURL: %q: must be ASCII", s) // an IA5String (RFC 5280, section 4.2.1.6)
 	}
 	return nil
 }

@@ -15,6 +15,12 @@
 // authority therefore serves real time and any number of testing/synctest
 // bubbles, whose clocks start in 2000.
 //
+// What is wrong on purpose has a name: "expired", "self-signed",
+// "incomplete-chain" and all others of [Faults]. [Authority.IssueBroken] issues
+// one such certificate, and with [Config.Fault] an authority issues no others,
+// to whatever server or proxy it is given. What Go, OpenSSL, curl, Node.js and
+// Chromium say to each is in testdata/faults.md, and is asked by the tests.
+//
 // All certificates for the same identities have the same size in bytes, and so
 // have handshakes with them: keys are P-256, and they sign again until the
 // signature has its usual length. A test that counts bytes, or that runs over

@@ -114,3 +114,28 @@ func ExampleExpired() {
 	fmt.Println(errors.As(err, &invalid) && invalid.Reason == x509.Expired)
 	// Output: true
 }
+
+// What does a client say to each broken certificate?
+func ExampleAuthority_IssueBroken() {
+	authority, err := ca.Generate(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, fault := range []ca.Fault{"expired", "self-signed", "incomplete-chain"} { // or ca.Faults()
+		cert := authority.IssueBroken(fault, "127.0.0.1")
+		srv := httptest.NewUnstartedServer(hello)
+		srv.Config.ErrorLog = log.New(io.Discard, "", 0)
+		srv.TLS = &tls.Config{Certificates: []tls.Certificate{cert.Certificate}}
+		srv.StartTLS()
+		client := &http.Client{Transport: &http.Transport{TLSClientConfig: authority.ClientTLS()}}
+		_, err := client.Get(srv.URL)
+		var invalid x509.CertificateInvalidError
+		var unknown x509.UnknownAuthorityError
+		fmt.Printf("%s: invalid %t, unknown %t\n", fault, errors.As(err, &invalid), errors.As(err, &unknown))
+		srv.Close()
+	}
+	// Output:
+	// expired: invalid true, unknown false
+	// self-signed: invalid false, unknown true
+	// incomplete-chain: invalid false, unknown true
+}

@@ -29,7 +29,7 @@ func FuzzIdentity(f *testing.F) {
 		if err != nil || !slices.Equal(again.names, first.names) {
 			t.Fatalf("%q is %q, and that is %q, error %v", identity, first.names, again.names, err)
 		}
-		m, err := authority.mint(first)
+		m, err := authority.mint(first, "")
 		if err != nil {
 			t.Fatalf("%q is accepted and cannot be signed: %v", identity, err)
 		}

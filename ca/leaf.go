@@ -1,10 +1,13 @@
 package ca
 
 import (
-	"crypto/sha256"
+	"crypto"
+	"crypto/rand"
+	"crypto/rsa"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/asn1"
 	"fmt"
 	"time"
 )
@@ -22,33 +25,94 @@ const (
 // minted is a leaf and what decides how long it may be reused.
 type minted struct {
 	cert        *tls.Certificate
-	from, until time.Time // the window it had before Config.Leaf
+	by          *hierarchy
+	from, until time.Time // the window it had before Config.Leaf and Config.Fault
 	valid       bool      // by the clock that issued it
 }
 
-func (a *Authority) mint(s subject) (*minted, error) {
+// draft is a leaf before it is signed, with all that a fault may change.
+type draft struct {
+	subject  subject
+	template *x509.Certificate
+	key      crypto.Signer // nil if only its owner has it
+	public   crypto.PublicKey
+	issuer   signingCA
+	chain    [][]byte                     // what is shown after the leaf
+	finish   func([]byte) ([]byte, error) // has its way with the signed certificate; may be nil
+	then     func(*tls.Certificate) error // likewise, with what is shown
+}
+
+// mint issues a leaf with a new key, and with a fault unless that is "".
+func (a *Authority) mint(s subject, fault Fault) (*minted, error) {
 	key, err := newSigner()
 	if err != nil {
 		return nil, fmt.Errorf("ca: leaf for %v: %w", &s, err)
 	}
-	now := time.Now()
-	template := leafTemplate(s, now)
-	template.SubjectKeyId = keyID(key)
-	m := &minted{from: template.NotBefore, until: template.NotAfter}
-	if a.edit != nil {
-		a.edit(template)
-	}
-	leaf, err := a.issuer.sign(template, key)
+	m, err := a.mintFor(s, key, key.Public(), fault)
 	if err != nil {
 		return nil, fmt.Errorf("ca: leaf for %v: %w", &s, err)
 	}
-	m.valid = within(now, leaf.NotBefore, leaf.NotAfter)
-	m.cert = &tls.Certificate{
-		Certificate: append([][]byte{leaf.Raw}, a.chain...),
-		PrivateKey:  key,
-		Leaf:        leaf,
-	}
 	return m, nil
+}
+
+func (a *Authority) mintFor(s subject, key crypto.Signer, public crypto.PublicKey, fault Fault) (*minted, error) {
+	now, by := time.Now(), a.hierarchy()
+	d := &draft{subject: s, template: leafTemplate(s, now), issuer: by.issuer(), chain: by.chain()}
+	if err := d.setKey(key, public); err != nil {
+		return nil, err
+	}
+	a.cfg.nameStatus(d.template, d.issuer.cert)
+	m := &minted{by: by, from: d.template.NotBefore, until: d.template.NotAfter}
+	if err := a.spoil(d, fault); err != nil {
+		return nil, err
+	}
+	if a.cfg.Leaf != nil {
+		a.cfg.Leaf(d.template)
+	}
+	cert, err := d.certificate()
+	if err != nil {
+		return nil, err
+	}
+	if a.cfg.Strict {
+		if err := refused(cert.Leaf); err != nil {
+			return nil, err
+		}
+	}
+	m.cert, m.valid = cert, within(now, cert.Leaf.NotBefore, cert.Leaf.NotAfter)
+	return m, nil
+}
+
+// setKey makes the leaf one for another key.
+func (d *draft) setKey(key crypto.Signer, public crypto.PublicKey) (err error) {
+	d.key, d.public = key, public
+	d.template.SubjectKeyId, err = keyID(public)
+	if _, isRSA := public.(*rsa.PublicKey); isRSA {
+		d.template.KeyUsage |= x509.KeyUsageKeyEncipherment // TLS 1.2's RSA key exchange
+	}
+	return err
+}
+
+// certificate signs the draft.
+func (d *draft) certificate() (*tls.Certificate, error) {
+	der, err := x509.CreateCertificate(rand.Reader, d.template, d.issuer.cert, d.public, d.issuer.key)
+	if err == nil && d.finish != nil {
+		der, err = d.finish(der)
+	}
+	if err != nil {
+		return nil, err
+	}
+	leaf, err := x509.ParseCertificate(der)
+	if err != nil {
+		return nil, err
+	}
+	cert := &tls.Certificate{Certificate: append([][]byte{leaf.Raw}, d.chain...), Leaf: leaf}
+	if d.key != nil {
+		cert.PrivateKey = d.key
+	}
+	if d.then != nil {
+		err = d.then(cert)
+	}
+	return cert, err
 }
 
 func leafTemplate(s subject, now time.Time) *x509.Certificate {
@@ -78,13 +142,26 @@ func commonName(name string) string {
 
 // keyID is by RFC 7093, section 2, method 1, as crypto/x509 does for
 // authorities.
-func keyID(key *signer) []byte {
-	point, err := key.key.PublicKey.Bytes()
+func keyID(public crypto.PublicKey) ([]byte, error) {
+	info, err := x509.MarshalPKIXPublicKey(public)
 	if err != nil {
-		return nil // not for a P-256 key
+		return nil, err
 	}
-	sum := sha256.Sum256(point)
-	return sum[:20]
+	bits, err := keyBits(info)
+	if err != nil {
+		return nil, err
+	}
+	return sum(crypto.SHA256, bits)[:20], nil
+}
+
+// keyBits is the key in a SubjectPublicKeyInfo (RFC 5280, section 4.1.2.7).
+func keyBits(info []byte) ([]byte, error) {
+	var parsed struct {
+		Algorithm pkix.AlgorithmIdentifier
+		Key       asn1.BitString
+	}
+	_, err := asn1.Unmarshal(info, &parsed)
+	return parsed.Key.Bytes, err
 }
 
 func within(t, from, until time.Time) bool { return !t.Before(from) && !t.After(until) }
