@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -67,6 +68,44 @@ func compare(b *testing.B, l load, down, up string) {
 	b.ReportMetric(own, l.unit)
 	b.ReportMetric(own/reverse, "×ReverseProxy")
 	b.ReportMetric(own/direct, "×direct")
+}
+
+// The first byte from a host that neither client nor proxy have seen before: a
+// connection of each leg, and a certificate to be made.
+func BenchmarkFirstByte(b *testing.B) {
+	for _, proto := range []string{alpn.HTTP11, alpn.H2} {
+		b.Run(pairName(proto, proto), func(b *testing.B) {
+			authority := ca.New(b, nil)
+			site := served(b, authority, proto, sized())
+			proxy := mitm.New(b, &mitm.Config{
+				RootCAs: authority.Pool(), CA: ca.New(b, nil),
+				Downstream: mitm.Leg{ALPN: alpn.Only(proto)}, Upstream: mitm.Leg{ALPN: alpn.Only(proto)},
+			})
+			var direct, proxied []time.Duration
+			for i := 0; b.Loop(); i++ {
+				name := strconv.Itoa(i) + ".test"
+				direct = append(direct, firstByte(b, transportTo(authority, proto), site, name))
+				tr := proxy.Transport(nil)
+				proxied = append(proxied, firstByte(b, tr, site, name))
+			}
+			b.ReportMetric(0, "ns/op")
+			b.ReportMetric(median(direct).Seconds()*1e3, "direct-ms")
+			b.ReportMetric(median(proxied).Seconds()*1e3, "mitm-ms")
+		})
+	}
+}
+
+func firstByte(b *testing.B, tr *http.Transport, site, name string) time.Duration {
+	tr.TLSClientConfig.ServerName = name
+	defer tr.CloseIdleConnections()
+	start := time.Now()
+	(&way{name: name, tr: tr, url: site}).fetch(b, 1)
+	return time.Since(start)
+}
+
+func median(all []time.Duration) time.Duration {
+	slices.Sort(all)
+	return all[len(all)/2]
 }
 
 // way is one of those that are compared.

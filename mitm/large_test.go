@@ -11,7 +11,7 @@ import (
 // Bodies of 64 MiB pass both ways while the proxy holds next to nothing of them:
 // the receiver has each part before the sender sends the next, so that the first
 // byte is out long before the last is in, and the heap does not grow. In memory,
-// where nothing is different but the network, and under -race, it is 8 MiB.
+// where nothing is different but the network, and under -race, it is 4 MiB.
 func TestLargeBodiesAreNotHeld(t *testing.T) {
 	const mib, most = 1 << 20, 8 << 20
 	var parts int
@@ -30,7 +30,7 @@ func TestLargeBodiesAreNotHeld(t *testing.T) {
 	}, func(t *testing.T, s *rawStage) {
 		turn, parts = make(chan struct{}, 1), 64
 		if raceDetector || strings.HasSuffix(t.Name(), "/memory") {
-			parts = 8
+			parts = 4
 		}
 		client := s.client()
 		c := client.call()
