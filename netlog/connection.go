@@ -37,6 +37,7 @@ type Connection struct {
 	Protocol   string   // what was spoken: "http/1.1", "h2", "h3"; Unknown until something was
 	Issuer     string   // common name of the issuer of the server's certificate
 	Resumed    bool     // the handshake resumed a session (RFC 8446, section 2.2)
+	EarlyData  bool     // and the server accepted what came in 0-RTT, before its end (RFC 8446, section 2.3); QUIC only
 	Tunnel     bool     // bytes were passed through uninspected
 
 	Requests    int // requests that it carried; CONNECT of a tunnel is not one; -1 is some, how many is unknown

@@ -70,7 +70,10 @@ func negotiated(c *Connection) string {
 }
 
 func resumed(c *Connection) string {
-	if c.Resumed {
+	switch {
+	case c.EarlyData:
+		return "0-RTT"
+	case c.Resumed:
 		return "yes"
 	}
 	return ""

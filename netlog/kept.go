@@ -51,6 +51,7 @@ type connectionForm struct {
 	Protocol        string    `json:"protocol,omitzero"`
 	Issuer          string    `json:"issuer,omitzero"`
 	Resumed         bool      `json:"resumed,omitzero"`
+	EarlyData       bool      `json:"early_data,omitzero"`
 	Tunnel          bool      `json:"tunnel,omitzero"`
 	Requests        int       `json:"requests"`
 	MaxStreams      int       `json:"max_streams,omitzero"`

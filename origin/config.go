@@ -34,7 +34,7 @@ type Config struct {
 	// named "wiretest origin CA", which Server.CA returns.
 	CA *ca.Authority
 
-	// Net is where the origin listens, at ":0". nil is loopback: the same port
+	// Net is where the origin listens, at Port. nil is loopback: the same port
 	// of 127.0.0.1 and, where there is one, of [::1].
 	Net Net
 
@@ -60,6 +60,13 @@ type Config struct {
 
 	// WrongALPN has ALPN lie. nil does not.
 	WrongALPN *WrongALPN
+
+	// HTTP3 serves HTTP/3 beside, on UDP. nil does not.
+	HTTP3 *HTTP3
+
+	// Port is where to listen, as an origin does that is started again; one that
+	// is taken is an error. 0 is any that is free, for TCP and UDP alike.
+	Port int
 
 	// Plain serves without TLS: HTTP/1.1, and HTTP/2 by prior knowledge (RFC
 	// 9113, section 3.3), which the ledger shows as its ALPN; whatever of the two
@@ -165,11 +172,16 @@ func (c *Config) validate() error {
 	if err := c.validSizes(); err != nil {
 		return err
 	}
+	if err := c.validHTTP3(); err != nil {
+		return err
+	}
 	return validALPN(c.ALPN, c.TLS)
 }
 
 func (c *Config) validSizes() error {
 	switch {
+	case c.Port < 0 || c.Port > math.MaxUint16:
+		return fmt.Errorf("Config.Port: %d is no port", c.Port)
 	case c.StreamWindow < 0:
 		return fmt.Errorf("Config.StreamWindow: %d is negative", c.StreamWindow)
 	case c.ConnWindow < 0:
@@ -221,11 +233,14 @@ func isTypedNil(v any) bool {
 	return false
 }
 
-// serverTLS is the server's side of every handshake.
-func (c *Config) serverTLS() *tls.Config {
+// serverTLS is the server's side of every handshake over TCP.
+func (c *Config) serverTLS() *tls.Config { return c.choosing(c.baseTLS()) }
+
+// baseTLS is new, and says nothing of ALPN.
+func (c *Config) baseTLS() *tls.Config {
 	issued := c.CA.ServerTLS()
 	if c.TLS == nil {
-		return c.choosing(issued)
+		return issued
 	}
 	own := certified(c.TLS.Clone(), issued)
 	if ask := own.GetConfigForClient; ask != nil {
@@ -237,7 +252,7 @@ func (c *Config) serverTLS() *tls.Config {
 			return certified(asked.Clone(), issued), nil
 		}
 	}
-	return c.choosing(own)
+	return own
 }
 
 // choosing is cfg with the protocols that are chosen from.

@@ -1,6 +1,6 @@
 // Package origin is an HTTPS server for tests: it serves a page of many small
-// subresources with known delays, or a handler of one's own, over HTTP/2 and
-// HTTP/1.1, and records every connection and request that it sees.
+// subresources with known delays, or a handler of one's own, over HTTP/2,
+// HTTP/1.1 and, if told to, HTTP/3, and records every connection and request that it sees.
 //
 //	site := origin.New(t, nil) // the published page of 171 requests
 //	app := myapp.New(site.Client())
@@ -32,6 +32,11 @@
 //		Handler: origin.PerConnection(1, origin.Work(time.Second, orders)),
 //		Faults:  []origin.Fault{{Request: 5, Do: origin.GoAway}},
 //	})
+//
+// HTTP/3 is on the same port number as TCP, and advertised by Alt-Svc:
+//
+//	site := origin.New(t, &origin.Config{HTTP3: &origin.HTTP3{}})
+//	client := &http.Client{Transport: site.HTTP3Transport(nil)}
 //
 // ALPN lies by WrongALPN, which says what of that cannot be had. HTTP/2 by Upgrade
 // cannot either: net/http takes none.

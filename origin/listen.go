@@ -2,46 +2,108 @@ package origin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
+	"strconv"
 )
 
-// listen opens the origin's listeners; the first has the origin's address.
-func listen(n Net) ([]net.Listener, error) {
-	if n == nil {
-		return listenLoopback()
+// sockets are what an origin listens on, all at one port. The first listener
+// has the origin's address.
+type sockets struct {
+	tcp []net.Listener
+	udp []net.PacketConn
+}
+
+func (s sockets) close() {
+	for _, l := range s.tcp {
+		l.Close()
 	}
-	l, err := n.Listen(context.Background(), "tcp", ":0")
+	for _, pc := range s.udp {
+		pc.Close()
+	}
+}
+
+// portTries bounds the search for a port that is free everywhere.
+const portTries = 20
+
+// listen opens the origin's sockets at a port, or at one that is free for all of
+// them.
+func listen(n Net, port int, udp bool) (sockets, error) {
+	var last error
+	for range portTries {
+		open, err := listenAt(n, port, udp)
+		var taken *takenError
+		if err == nil || port != 0 || !errors.As(err, &taken) {
+			return open, err
+		}
+		last = err
+	}
+	return sockets{}, fmt.Errorf("%d ports, none free for all: %w", portTries, last)
+}
+
+// takenError is of a port of which a part was free.
+type takenError struct{ error }
+
+func (e *takenError) Unwrap() error { return e.error }
+
+func listenAt(n Net, port int, udp bool) (open sockets, err error) {
+	if n == nil {
+		open.tcp, err = listenLoopback(port)
+	} else {
+		open.tcp, err = listenIn(n, port)
+	}
+	if err != nil || !udp {
+		return open, err
+	}
+	for _, l := range open.tcp {
+		pc, err := listenPacket(n, l.Addr())
+		if err != nil {
+			open.close()
+			return sockets{}, &takenError{fmt.Errorf("udp beside %v: %w", l.Addr(), err)}
+		}
+		open.udp = append(open.udp, pc)
+	}
+	return open, nil
+}
+
+func listenIn(n Net, port int) ([]net.Listener, error) {
+	l, err := n.Listen(context.Background(), "tcp", ":"+strconv.Itoa(port))
 	if err != nil {
 		return nil, fmt.Errorf("Config.Net: %w", err)
 	}
 	return []net.Listener{l}, nil
 }
 
-// portTries bounds the search for a port that is free in both families.
-const portTries = 20
-
-// listenLoopback takes one port on both loopback addresses, for clients that
-// connect to "localhost" pick either.
-func listenLoopback() ([]net.Listener, error) {
-	var last error
-	for range portTries {
-		four, err := net.Listen("tcp4", "127.0.0.1:0")
+// listenPacket opens the socket at the address of a listener.
+func listenPacket(n Net, at net.Addr) (net.PacketConn, error) {
+	if n != nil {
+		_, port, err := net.SplitHostPort(at.String())
 		if err != nil {
 			return nil, err
 		}
-		six, err := listenSix(four.Addr().(*net.TCPAddr).Port)
-		switch {
-		case err != nil:
-			last = err
-			four.Close()
-		case six == nil:
-			return []net.Listener{four}, nil
-		default:
-			return []net.Listener{four, six}, nil
-		}
+		return n.ListenPacket(context.Background(), "udp", ":"+port)
 	}
-	return nil, fmt.Errorf("%d ports, none free on 127.0.0.1 and [::1] both: %w", portTries, last)
+	tcp := at.(*net.TCPAddr)
+	return net.ListenUDP("udp", &net.UDPAddr{IP: tcp.IP, Port: tcp.Port})
+}
+
+// listenLoopback takes one port on both loopback addresses, for clients that
+// connect to "localhost" pick either.
+func listenLoopback(port int) ([]net.Listener, error) {
+	four, err := net.Listen("tcp4", "127.0.0.1:"+strconv.Itoa(port))
+	if err != nil {
+		return nil, err
+	}
+	six, err := listenSix(four.Addr().(*net.TCPAddr).Port)
+	switch {
+	case err != nil:
+		four.Close()
+		return nil, &takenError{fmt.Errorf("on [::1]: %w", err)}
+	case six == nil:
+		return []net.Listener{four}, nil
+	}
+	return []net.Listener{four, six}, nil
 }
 
 // listenSix returns nil, and no error, where the machine has no IPv6 loopback.

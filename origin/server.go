@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,6 +18,7 @@ import (
 	"example.com/wiretest/alpn"
 	"example.com/wiretest/ca"
 	"example.com/wiretest/netlog"
+	"example.com/wiretest/netlog/h3"
 	"example.com/wiretest/netlog/wire"
 )
 
@@ -34,6 +36,12 @@ type Server struct {
 	plain   bool
 	tls     *tls.Config
 	wire    *wire.Server
+	port    int
+	altSvc  atomic.Pointer[string] // what answers say; nil or "" is nothing
+
+	h3      *h3.Server  // nil serves no HTTP/3
+	quicTLS *tls.Config // the same
+	qlog    *h3.Qlog    // nil keeps none
 
 	connectionFaults []ConnectionFault
 	bend             func(*wire.Control) // Config.Prepare
@@ -51,6 +59,7 @@ type Server struct {
 	closing    bool                                  // guarded by mu
 	open       map[*netlog.ConnectionRecord]struct{} // guarded by mu
 	transports []*http.Transport                     // guarded by mu
+	dialers    []*h3.Dialer                          // guarded by mu
 	client     *http.Client                          // guarded by mu
 }
 
@@ -70,13 +79,20 @@ func New(tb testing.TB, cfg *Config) *Server {
 	if own.ErrorLog == nil {
 		own.ErrorLog = complaints.logger()
 	}
-	s, err := Start(&own)
+	var qlog *h3.Qlog
+	if _, measures := tb.(*testing.B); own.HTTP3 != nil && !measures {
+		qlog = new(h3.Qlog)
+	}
+	s, err := start(&own, qlog)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			tb.Error(err)
+		}
+		if tb.Failed() && qlog != nil {
+			keepQlog(tb, qlog)
 		}
 		if text := complaints.String(); tb.Failed() && text != "" {
 			tb.Logf("HTTP server of %s:\n%s", s.URL, text)
@@ -87,7 +103,9 @@ func New(tb testing.TB, cfg *Config) *Server {
 
 // Start starts an origin, which the caller closes. It is ready when Start
 // returns. The error names the field of cfg that is mistaken, and its value.
-func Start(cfg *Config) (*Server, error) {
+func Start(cfg *Config) (*Server, error) { return start(cfg, nil) }
+
+func start(cfg *Config, qlog *h3.Qlog) (*Server, error) {
 	c, err := cfg.resolved()
 	if err != nil {
 		return nil, err
@@ -99,6 +117,7 @@ func Start(cfg *Config) (*Server, error) {
 		inNet:  c.Net != nil,
 		plain:  c.Plain,
 		tls:    c.serverTLS(),
+		qlog:   qlog,
 		closed: make(chan struct{}),
 		open:   make(map[*netlog.ConnectionRecord]struct{}),
 
@@ -108,16 +127,19 @@ func Start(cfg *Config) (*Server, error) {
 	if c.IdleTimeout > 0 {
 		s.idler = &idler{after: c.IdleTimeout, hard: c.IdleReset, conns: make(map[*netlog.ConnectionRecord]*idleConn)}
 	}
-	if s.listeners, err = listen(c.Net); err != nil {
+	open, err := listen(c.Net, c.Port, c.HTTP3 != nil && !c.HTTP3.Dead)
+	if err != nil {
 		return nil, fmt.Errorf("origin: listen: %w", err)
 	}
+	s.listeners = open.tcp
 	s.Addr = s.listeners[0].Addr().String()
+	s.port = portOf(s.Addr)
 	s.URL = "https://" + s.Addr
 	if c.Plain {
 		s.URL = "http://" + s.Addr
 	}
 	s.wire = wire.NewServer(wire.ServerConfig{
-		Handler:              s.watched(s.handler(c)),
+		Handler:              s.advertising(s.watched(s.handler(c))),
 		StreamWindow:         c.StreamWindow,
 		ConnWindow:           c.ConnWindow,
 		Prepare:              s.prepare,
@@ -128,6 +150,14 @@ func Start(cfg *Config) (*Server, error) {
 		ErrorLog:             c.ErrorLog,
 	})
 	s.ctx, s.cancel = context.WithCancel(context.Background())
+	if c.HTTP3 != nil {
+		value := c.HTTP3.AltSvc.value(s.port)
+		s.altSvc.Store(&value)
+		if err := s.serveQUIC(c, open.udp); err != nil {
+			s.Close()
+			return nil, fmt.Errorf("origin: %w", err)
+		}
+	}
 	for _, l := range s.listeners {
 		s.running.Go(func() { s.accept(l) })
 	}
@@ -165,12 +195,22 @@ func (s *Server) prepare(c *wire.Control) {
 	}
 }
 
+// portOf is the port of a listener's own address.
+func portOf(addr string) int {
+	_, text, _ := net.SplitHostPort(addr)
+	port, _ := strconv.Atoi(text)
+	return port
+}
+
 // RotateTickets makes new keys for session tickets: those that were given out
 // resume nothing anymore. Tickets are switched off by Config.TLS.
 func (s *Server) RotateTickets() {
 	var key [32]byte
 	rand.Read(key[:])
 	s.tls.SetSessionTicketKeys([][32]byte{key})
+	if s.quicTLS != nil {
+		s.quicTLS.SetSessionTicketKeys([][32]byte{key})
+	}
 }
 
 // CA is the authority that issues the origin's certificates: Config.CA, or the
@@ -198,8 +238,8 @@ func (s *Server) Assets() []string {
 const closeBound = 5 * time.Second
 
 // Close cancels the contexts of all requests, closes every connection and
-// listener, and the idle connections of every Transport that was given out. It
-// waits for the handlers, 5 seconds at most; then its error names what still
+// listener, the idle connections of every Transport that was given out, and all
+// those of every HTTP3Transport. It waits for the handlers, 5 seconds at most; then its error names what still
 // runs. Close may be called again, and says the same.
 func (s *Server) Close() error {
 	s.mu.Lock()
@@ -221,8 +261,13 @@ func (s *Server) shutdown() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), closeBound)
 	defer cancel()
+	held := make(chan error, 1)
+	go func() { held <- s.closeQUIC(ctx) }() // side by side: each ends the contexts of its own handlers
 	err := s.wire.Close(ctx)
 	s.closeIdle()
+	if quic := <-held; err == nil {
+		err = quic
+	}
 	if left := s.await(ctx); err == nil {
 		err = left // where handlers still run so do their connections: the handlers are the news
 	}

@@ -20,6 +20,9 @@ func GoAwayWith(code http2.ErrCode, debug string) Action {
 		if s := StreamOf(r); s != nil && s.id != 0 {
 			s.Control().GoAway(s.ID()-1, code, debug)
 		}
+		if f := foreignOf(r); f != nil {
+			f.Reset(http2.ErrCodeRefusedStream)
+		}
 		panic(http.ErrAbortHandler)
 	}
 }
@@ -35,7 +38,7 @@ func LastOneWith(code http2.ErrCode, debug string) Action {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		if s := StreamOf(r); s != nil && s.id != 0 {
 			s.Control().GoAway(s.ID(), code, debug)
-		} else {
+		} else if foreignOf(r) == nil {
 			w.Header().Set("Connection", "close")
 		}
 		next.ServeHTTP(w, r)
@@ -65,6 +68,9 @@ func ResetWith(code http2.ErrCode) Action {
 		if s := StreamOf(r); s != nil && s.id != 0 {
 			s.ResetAs(code)
 		}
+		if f := foreignOf(r); f != nil {
+			f.Reset(code)
+		}
 		panic(http.ErrAbortHandler)
 	}
 }
@@ -78,7 +84,7 @@ func ResetAfter(n int64, code http2.ErrCode) Action {
 			s.Control().Abort()
 		}
 		s.ResetAs(code)
-	})
+	}, func(f *Foreign) { f.Reset(code) })
 }
 
 // CloseAfter serves the request and closes its connection behind the first n
@@ -87,7 +93,7 @@ func CloseAfter(n int64) Action {
 	return cutAfter(n, func(s *Stream, r *http.Request) {
 		s.Flushed(r.Context())
 		s.Control().Close()
-	})
+	}, func(f *Foreign) { f.Close() })
 }
 
 // AbortAfter is CloseAfter by a reset of the connection, by which some of the
@@ -96,16 +102,22 @@ func AbortAfter(n int64) Action {
 	return cutAfter(n, func(s *Stream, r *http.Request) {
 		s.Flushed(r.Context())
 		s.Control().Abort()
-	})
+	}, func(f *Foreign) { f.Close() })
 }
 
-func cutAfter(n int64, cut func(*Stream, *http.Request)) Action {
+func cutAfter(n int64, cut func(*Stream, *http.Request), foreign func(*Foreign)) Action {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		s := StreamOf(r)
-		if s == nil {
+		s, f := StreamOf(r), foreignOf(r)
+		if s == nil && f == nil {
 			panic(http.ErrAbortHandler)
 		}
-		next.ServeHTTP(&cutWriter{ResponseWriter: w, left: n, cut: func() { cut(s, r) }}, r)
+		next.ServeHTTP(&cutWriter{ResponseWriter: w, left: n, cut: func() {
+			if f != nil {
+				foreign(f)
+				return
+			}
+			cut(s, r)
+		}}, r)
 	}
 }
 

@@ -41,11 +41,11 @@ func (s *Server) setFaults(all []Fault) {
 	}
 }
 
-// handlerFor is the handler with the faults that are meant for r.
-func (s *Server) handlerFor(x *Stream, r *http.Request) http.Handler {
+// handlerFor is the handler with the faults that are meant for r, the nth.
+func (s *Server) handlerFor(n int64, r *http.Request) http.Handler {
 	h := s.cfg.Handler
 	for i := len(s.faults) - 1; i >= 0; i-- {
-		if f := s.faults[i]; f.means(x, r) {
+		if f := s.faults[i]; f.means(n, r) {
 			next := h
 			h = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { f.Do(w, r, next) })
 		}
@@ -53,11 +53,15 @@ func (s *Server) handlerFor(x *Stream, r *http.Request) http.Handler {
 	return h
 }
 
-func (f *fault) means(x *Stream, r *http.Request) bool {
-	n := int64(0)
-	if x != nil {
-		n = x.ordinal
+// nth is which of the Server's requests s is; 0 where that is not known.
+func (s *Stream) nth() int64 {
+	if s == nil {
+		return 0
 	}
+	return s.ordinal
+}
+
+func (f *fault) means(n int64, r *http.Request) bool {
 	if f.Match != nil {
 		if !f.Match(r) {
 			return false

@@ -38,6 +38,17 @@ func HandshakeServer(ctx context.Context, conn net.Conn, cfg *tls.Config, rec *n
 	return tlsConn, nil
 }
 
+// RecordHello is for a handshake that the caller does by other means, as that
+// of QUIC: it returns what a tls.Config.GetConfigForClient is to return for hello
+// so that rec gets what HandshakeServer records, and done, to be called with the
+// state after the handshake.
+func RecordHello(cfg *tls.Config, hello *tls.ClientHelloInfo, rec *netlog.ConnectionRecord) (watched *tls.Config, done func(tls.ConnectionState), err error) {
+	h := &helloRecorder{cfg: cfg, rec: rec}
+	h.keepKeys()
+	watched, err = h.configForClient(hello)
+	return watched, func(state tls.ConnectionState) { record(rec, state, h.issuer(state.DidResume)) }, err
+}
+
 // HandshakeClient is the client's side of HandshakeServer. Offered and
 // ServerName are what cfg says; ServerName is "" where an address is asked
 // for, because no SNI is sent then (RFC 6066, section 3).
@@ -53,13 +64,18 @@ func HandshakeClient(ctx context.Context, conn net.Conn, cfg *tls.Config, rec *n
 	if err := tlsConn.HandshakeContext(ctx); err != nil {
 		return nil, failed(ctx, conn, rec, serverSide, err)
 	}
-	state := tlsConn.ConnectionState()
+	RecordClient(tlsConn.ConnectionState(), rec)
+	return tlsConn, nil
+}
+
+// RecordClient writes into rec what the client's side of a handshake agreed on,
+// as HandshakeClient does.
+func RecordClient(state tls.ConnectionState, rec *netlog.ConnectionRecord) {
 	issuer := ""
 	if len(state.PeerCertificates) > 0 {
 		issuer = state.PeerCertificates[0].Issuer.CommonName
 	}
 	record(rec, state, issuer)
-	return tlsConn, nil
 }
 
 // record writes down what a finished handshake agreed on.

@@ -20,16 +20,19 @@ type helloRecorder struct {
 	shown     *tls.Certificate
 }
 
-// config is a copy of cfg that reports to h. Decrypting nothing makes cfg
-// choose its ticket keys if it has not yet, or rotate them if they are old:
-// the copy then shares them with the copies for all other connections, and
-// sessions are resumed. Without it each copy would make keys of its own.
+// config is a copy of cfg that reports to h.
 func (h *helloRecorder) config() *tls.Config {
-	_, _ = h.cfg.DecryptTicket(nil, tls.ConnectionState{})
+	h.keepKeys()
 	cfg := h.cfg.Clone()
 	cfg.GetConfigForClient = h.configForClient
 	return cfg
 }
+
+// keepKeys decrypts nothing, which makes cfg choose its ticket keys if it has
+// not yet, or rotate them if they are old: a copy then shares them with the
+// copies for all other connections, and sessions are resumed. Without it each
+// copy would make keys of its own.
+func (h *helloRecorder) keepKeys() { _, _ = h.cfg.DecryptTicket(nil, tls.ConnectionState{}) }
 
 func (h *helloRecorder) configForClient(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 	h.rec.Update(func(c *netlog.Connection) {

@@ -14,6 +14,7 @@ const (
 	connKey       contextKey = iota // *servedConn
 	requestKey                      // *Stream
 	dialReasonKey                   // string
+	foreignKey                      // *Foreign
 )
 
 func withConn(ctx context.Context, c *servedConn) context.Context {
@@ -38,7 +39,7 @@ func serveRequest(w http.ResponseWriter, r *http.Request) {
 	if s.refused() {
 		panic(http.ErrAbortHandler)
 	}
-	c.server.handlerFor(s, r).ServeHTTP(w, r)
+	c.server.handlerFor(s.nth(), r).ServeHTTP(w, r)
 }
 
 // calm logs a panic of the handler, as net/http would, but while the call is
@@ -81,11 +82,14 @@ func RequestOf(r *http.Request) *netlog.RequestRecord {
 	if s := StreamOf(r); s != nil {
 		return s.rec
 	}
+	if f := foreignOf(r); f != nil {
+		return f.Request
+	}
 	return nil
 }
 
 // StreamOf bends the protocol of the request that a handler serves; nil where
-// RequestOf is, but not for CONNECT.
+// RequestOf is, but not for CONNECT, and of a Foreign request.
 func StreamOf(r *http.Request) *Stream {
 	if s, ok := r.Context().Value(requestKey).(*Stream); ok {
 		return s
@@ -100,7 +104,7 @@ func StreamOf(r *http.Request) *Stream {
 }
 
 // ControlOf bends the protocol of the connection that a handler serves; nil
-// outside of a Server's handlers.
+// outside of a Server's handlers and for a Foreign request.
 func ControlOf(r *http.Request) *Control {
 	c := connOf(r)
 	if c == nil {
@@ -112,9 +116,11 @@ func ControlOf(r *http.Request) *Control {
 // ConnectionOf is the record of the connection that a handler serves; nil
 // outside of a Server's handlers.
 func ConnectionOf(r *http.Request) *netlog.ConnectionRecord {
-	c := connOf(r)
-	if c == nil {
-		return nil
+	if c := connOf(r); c != nil {
+		return c.rec
 	}
-	return c.rec
+	if f := foreignOf(r); f != nil {
+		return f.Connection
+	}
+	return nil
 }

@@ -1,0 +1,289 @@
+package h3
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/quic-go/quic-go"
+	"github.com/quic-go/quic-go/http3"
+	"github.com/quic-go/quic-go/qlogwriter"
+
+	"example.com/wiretest/netlog"
+	"example.com/wiretest/netlog/wire"
+)
+
+// BrowserConn is an open connection as package pageload wants it; an alias, so
+// that pageload need not know of this package.
+type BrowserConn = interface {
+	// RoundTrip sends a request that has no body. started is told of its record
+	// when it is about to be sent.
+	RoundTrip(req *http.Request, started func(*netlog.RequestRecord)) (*http.Response, error)
+	// Handshaken is closed when the handshake is over; with 0-RTT that is after
+	// the connection could be used.
+	Handshaken() <-chan struct{}
+	// Done is closed when the connection is over.
+	Done() <-chan struct{}
+	Close() error
+}
+
+// Browser makes of tr what pageload.Config.HTTP3 wants: a way to open HTTP/3
+// connections that are recorded. Of tr, Dial, TLSClientConfig and QUICConfig are
+// used, and its pool is not. A ClientSessionCache in TLSClientConfig makes it
+// resume sessions, and send requests in 0-RTT.
+func Browser(tr *http3.Transport) func(ctx context.Context, host string, rec *netlog.ConnectionRecord) (BrowserConn, error) {
+	return func(ctx context.Context, host string, rec *netlog.ConnectionRecord) (BrowserConn, error) {
+		return dial(ctx, tr, host, rec)
+	}
+}
+
+// clientConn is a connection of Browser.
+type clientConn struct {
+	rec     *netlog.ConnectionRecord
+	tally   *tally
+	conn    *quic.Conn
+	running sync.WaitGroup
+
+	mu   sync.Mutex
+	http *http3.ClientConn // what the next request goes by; guarded by mu
+}
+
+func dial(ctx context.Context, tr *http3.Transport, host string, rec *netlog.ConnectionRecord) (*clientConn, error) {
+	if tr.Dial == nil {
+		return nil, errors.New("h3: Browser: the Transport has no Dial: set that of a Dialer")
+	}
+	c := &clientConn{rec: rec, tally: newTally(rec, false, nil)}
+	cfg := tlsOf(tr, host)
+	rec.Update(func(n *netlog.Connection) {
+		n.Network, n.ServerName, n.Offered = "udp", serverName(cfg), cfg.NextProtos
+	})
+	conn, err := tr.Dial(ctx, host, cfg, c.quicOf(tr))
+	if err != nil {
+		reason := onClient.reason(err, false)
+		rec.Close(reason)
+		return nil, fmt.Errorf("h3: %s: %w", reason, err)
+	}
+	c.conn = conn
+	rec.Update(func(n *netlog.Connection) {
+		n.Local, n.Remote = conn.LocalAddr().String(), conn.RemoteAddr().String()
+	})
+	c.http = newHTTP(conn)
+	select {
+	case <-conn.HandshakeComplete():
+		c.shaken()
+	default: // 0-RTT
+		c.running.Go(func() {
+			select {
+			case <-conn.HandshakeComplete():
+				c.shaken()
+			case <-conn.Context().Done():
+			}
+		})
+	}
+	c.running.Go(c.watch)
+	return c, nil
+}
+
+// tlsOf is what http3.Transport would make of its TLSClientConfig.
+func tlsOf(tr *http3.Transport, host string) *tls.Config {
+	cfg := tr.TLSClientConfig.Clone()
+	if cfg == nil {
+		cfg = new(tls.Config)
+	}
+	if cfg.ServerName == "" {
+		cfg.ServerName, _, _ = net.SplitHostPort(host)
+	}
+	cfg.NextProtos = []string{protocol}
+	return cfg
+}
+
+func serverName(cfg *tls.Config) string {
+	if net.ParseIP(cfg.ServerName) != nil {
+		return "" // no SNI is sent for an address (RFC 6066, section 3)
+	}
+	return cfg.ServerName
+}
+
+func (c *clientConn) quicOf(tr *http3.Transport) *quic.Config {
+	q := &quic.Config{}
+	if tr.QUICConfig != nil {
+		q = tr.QUICConfig.Clone()
+	}
+	q.MaxIncomingStreams = -1 // a server opens none in HTTP/3 (RFC 9114, section 6.1)
+	ask := q.Tracer
+	q.Tracer = func(ctx context.Context, isClient bool, id quic.ConnectionID) qlogwriter.Trace {
+		if ask != nil {
+			c.tally.also = ask(ctx, isClient, id)
+		}
+		return c.tally
+	}
+	return q
+}
+
+func (c *clientConn) shaken() {
+	state := c.conn.ConnectionState()
+	wire.RecordClient(state.TLS, c.rec)
+	c.rec.Update(func(n *netlog.Connection) { n.EarlyData = state.Used0RTT })
+}
+
+// watch records the end. It outlives a Close by nothing.
+func (c *clientConn) watch() {
+	<-c.conn.Context().Done()
+	shaken := !c.rec.Connection().Handshaken.IsZero()
+	c.rec.Close(onClient.reason(context.Cause(c.conn.Context()), shaken))
+}
+
+func (c *clientConn) Handshaken() <-chan struct{} { return c.conn.HandshakeComplete() }
+func (c *clientConn) Done() <-chan struct{}       { return c.conn.Context().Done() }
+
+// Close says H3_NO_ERROR to the server, and waits for the record to be closed.
+func (c *clientConn) Close() error {
+	err := c.conn.CloseWithError(quic.ApplicationErrorCode(http3.ErrCodeNoError), "")
+	c.running.Wait()
+	return err
+}
+
+func newHTTP(conn *quic.Conn) *http3.ClientConn {
+	return (&http3.Transport{DisableCompression: true}).NewClientConn(conn)
+}
+
+func (c *clientConn) RoundTrip(req *http.Request, started func(*netlog.RequestRecord)) (*http.Response, error) {
+	if req.Body != nil && req.Body != http.NoBody {
+		return nil, errors.New("h3: Browser: a request with a body")
+	}
+	by := c.current()
+	resp, err := c.send(by, req, started)
+	if !errors.Is(err, quic.Err0RTTRejected) {
+		return resp, err
+	}
+	if by, err = c.afterRejection(req.Context(), by); err != nil {
+		return nil, err
+	}
+	return c.send(by, req, started)
+}
+
+func (c *clientConn) current() *http3.ClientConn {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.http
+}
+
+// afterRejection is the same connection, as it goes on when the handshake has
+// ended without what was sent in 0-RTT (RFC 9001, section 4.6.2).
+func (c *clientConn) afterRejection(ctx context.Context, rejected *http3.ClientConn) (*http3.ClientConn, error) {
+	if _, err := c.conn.NextConnection(ctx); err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.http == rejected { // of those that were refused the first does it
+		c.http = newHTTP(c.conn)
+	}
+	return c.http, nil
+}
+
+func (c *clientConn) send(by *http3.ClientConn, req *http.Request, started func(*netlog.RequestRecord)) (*http.Response, error) {
+	str, err := by.OpenRequestStream(req.Context())
+	if err != nil {
+		return nil, err
+	}
+	x := c.tally.begin(str.StreamID(), netlog.Request{Method: req.Method, URL: req.URL.String()})
+	if started != nil {
+		started(x.rec)
+	}
+	x.rec.Update(func(q *netlog.Request) { q.Sent = time.Now() })
+	body := &answerBody{conn: c, stream: str, exchange: x}
+	body.stop = context.AfterFunc(req.Context(), body.cancel)
+	resp, err := ask(req, str)
+	if err != nil {
+		return nil, body.end(err)
+	}
+	state := c.conn.ConnectionState().TLS
+	resp.TLS, resp.Request = &state, req
+	body.ReadCloser, resp.Body = resp.Body, body
+	return resp, nil
+}
+
+// ask sends the request and reads the head of its final answer.
+func ask(req *http.Request, str *http3.RequestStream) (*http.Response, error) {
+	if err := str.SendRequestHeader(req); err != nil {
+		return nil, err
+	}
+	if err := str.Close(); err != nil {
+		return nil, err
+	}
+	for {
+		resp, err := str.ReadResponse()
+		if err != nil {
+			return nil, err
+		}
+		if resp.StatusCode >= 200 || resp.StatusCode == http.StatusSwitchingProtocols {
+			return resp, nil
+		}
+	}
+}
+
+// answerBody records the end of an answer.
+type answerBody struct {
+	io.ReadCloser
+	conn     *clientConn
+	stream   *http3.RequestStream
+	exchange *exchange
+	stop     func() bool // of the watch over the request's context
+}
+
+// cancel is the end of the request's context.
+func (b *answerBody) cancel() {
+	b.stream.CancelRead(quic.StreamErrorCode(http3.ErrCodeRequestCanceled))
+	b.stream.CancelWrite(quic.StreamErrorCode(http3.ErrCodeRequestCanceled))
+}
+
+func (b *answerBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil {
+		err = b.end(err)
+	}
+	return n, err
+}
+
+// Close gives up what was not read.
+func (b *answerBody) Close() error {
+	b.end(errGivenUp)
+	return b.ReadCloser.Close()
+}
+
+var errGivenUp = errors.New("given up by client")
+
+// end records the first end, and returns what it was.
+func (b *answerBody) end(err error) error {
+	b.stop()
+	b.conn.tally.end(b.exchange.id)
+	if err == io.EOF {
+		b.exchange.rec.End("")
+		return err
+	}
+	b.exchange.rec.End(b.conn.failure(err))
+	return err
+}
+
+// failure is what a request's error means. That of a connection that is over
+// says why it is.
+func (c *clientConn) failure(err error) string {
+	if cause := context.Cause(c.conn.Context()); cause != nil {
+		return "connection closed before the answer ended: " + onClient.reason(cause, !c.rec.Connection().Handshaken.IsZero())
+	}
+	var told *http3.Error
+	if errors.As(err, &told) {
+		return fmt.Sprintf("reset by %v: %s", onClient.of(told.Remote), codeName(uint64(told.ErrorCode)))
+	}
+	if text := onClient.reset(err); text != "" {
+		return text
+	}
+	return err.Error()
+}

@@ -1,0 +1,196 @@
+package h3
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"sync"
+
+	"github.com/quic-go/quic-go"
+	"github.com/quic-go/quic-go/http3"
+	"golang.org/x/net/http2"
+
+	"example.com/wiretest/netlog"
+	"example.com/wiretest/netlog/wire"
+)
+
+// servedConn is a connection of a Server.
+type servedConn struct {
+	server     *Server
+	rec        *netlog.ConnectionRecord
+	tally      *tally
+	handshaken func(tls.ConnectionState) // set during the handshake
+	recorded   sync.Once                 // that the handshake is over
+
+	// turn is held from the moment at which the head of a request was read until
+	// its handler begins, which is all that tells the handler its stream: http3
+	// does not. Nothing waits in between.
+	turn     chan struct{}
+	entering *exchange // of who holds turn
+
+	conn    *quic.Conn     // set by serve
+	running sync.WaitGroup // what serve starts
+
+	mu      sync.Mutex
+	streams map[quic.StreamID]*quic.Stream // that are served; guarded by mu
+}
+
+func newServedConn(s *Server, local, remote net.Addr) *servedConn {
+	c := &servedConn{server: s, rec: s.cfg.Open(local, remote), turn: make(chan struct{}, 1), streams: make(map[quic.StreamID]*quic.Stream)}
+	c.rec.Update(func(n *netlog.Connection) { n.StreamLimit = s.cfg.MaxConcurrentStreams })
+	c.tally = newTally(c.rec, true, nil)
+	c.tally.begun = c.enter
+	return c
+}
+
+// serve returns when the connection is over and its handlers have returned.
+func (c *servedConn) serve(conn *quic.Conn) {
+	c.conn = conn
+	if !c.server.add(c) {
+		c.close()
+		return
+	}
+	defer c.server.remove(c)
+	h := &http3.Server{Handler: http.HandlerFunc(c.handle), IdleTimeout: c.server.cfg.IdleTimeout, Logger: c.server.logger()}
+	raw, err := h.NewRawServerConn(conn)
+	if err != nil { // as where the connection is over already
+		c.close()
+		return
+	}
+	c.running.Go(c.awaitHandshake)
+	c.running.Go(func() {
+		for {
+			str, err := conn.AcceptUniStream(context.Background())
+			if err != nil {
+				return
+			}
+			c.running.Go(func() { raw.HandleUnidirectionalStream(str) })
+		}
+	})
+	for {
+		str, err := conn.AcceptStream(context.Background())
+		if err != nil {
+			break
+		}
+		c.running.Go(func() { c.serveStream(raw, str) })
+	}
+	c.running.Wait()
+	// This stops the timer of the HTTP/3 layer.
+	raw.CloseWithError(quic.ApplicationErrorCode(http3.ErrCodeNoError), "")
+}
+
+// close waits until quic-go has said so to the client.
+func (c *servedConn) close() {
+	c.conn.CloseWithError(quic.ApplicationErrorCode(http3.ErrCodeNoError), "")
+}
+
+func (c *servedConn) awaitHandshake() {
+	select {
+	case <-c.conn.HandshakeComplete():
+		c.recordHandshake()
+	case <-c.conn.Context().Done():
+	}
+}
+
+// recordHandshake is called by whoever first sees that it is over.
+func (c *servedConn) recordHandshake() {
+	c.recorded.Do(func() {
+		state := c.conn.ConnectionState()
+		if c.handshaken != nil {
+			c.handshaken(state.TLS)
+		}
+		c.rec.Update(func(n *netlog.Connection) { n.EarlyData = state.Used0RTT })
+		c.named()
+	})
+}
+
+func (c *servedConn) named() {
+	if f := c.server.cfg.Handshaken; f != nil {
+		f(c.rec)
+	}
+}
+
+// over records the end of the connection, also of one whose handshake failed.
+func (c *servedConn) over(cause error) {
+	shaken := !c.rec.Connection().Handshaken.IsZero()
+	if !shaken {
+		c.named()
+	}
+	c.rec.Close(onServer.reason(cause, shaken))
+}
+
+// enter takes the turn for the request whose head was read just now.
+func (c *servedConn) enter(x *exchange) {
+	c.turn <- struct{}{}
+	c.entering, x.entered = x, true
+}
+
+func (c *servedConn) leave() *exchange {
+	x := c.entering
+	c.entering = nil
+	<-c.turn
+	return x
+}
+
+func (c *servedConn) handle(w http.ResponseWriter, r *http.Request) {
+	x := c.leave()
+	x.served = true
+	select {
+	case <-c.conn.HandshakeComplete():
+		c.recordHandshake() // a client may be quicker than awaitHandshake
+	default: // 0-RTT
+	}
+	c.server.cfg.Wire.ServeForeign(&wire.Foreign{
+		Connection: c.rec,
+		Request:    x.rec,
+		Reset:      func(code http2.ErrCode) { c.reset(x.id, code) },
+		Close:      c.close,
+	}, w, r)
+}
+
+func (c *servedConn) serveStream(raw *http3.RawServerConn, str *quic.Stream) {
+	id := str.StreamID()
+	c.mu.Lock()
+	c.streams[id] = str
+	c.mu.Unlock()
+	raw.HandleRequestStream(str)
+	c.mu.Lock()
+	delete(c.streams, id)
+	c.mu.Unlock()
+	x := c.tally.end(id)
+	if x == nil {
+		return
+	}
+	if x.entered && !x.served { // http3 has refused it after it had read the head
+		c.leave()
+	}
+	x.rec.End(c.outcome(str))
+}
+
+// outcome is why the answer on the stream has not ended as it should; "" if it
+// has. The first cause for the end of a stream is the one that its context has.
+func (c *servedConn) outcome(str *quic.Stream) string {
+	cause := context.Cause(str.Context())
+	if cause == nil || errors.Is(cause, quic.ErrStreamClosed) { // nil: a handler took the stream over
+		return ""
+	}
+	if text := onServer.reset(cause); text != "" {
+		return text
+	}
+	return "connection closed before the answer ended: " + onServer.reason(cause, true)
+}
+
+// reset ends a stream before http3 would, whose code is always
+// H3_INTERNAL_ERROR.
+func (c *servedConn) reset(id quic.StreamID, code http2.ErrCode) {
+	c.mu.Lock()
+	str := c.streams[id]
+	c.mu.Unlock()
+	if str == nil {
+		return
+	}
+	str.CancelRead(quic.StreamErrorCode(codeFor(code)))
+	str.CancelWrite(quic.StreamErrorCode(codeFor(code)))
+}

@@ -1,0 +1,480 @@
+package origin_test
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/quic-go/quic-go"
+	"github.com/quic-go/quic-go/http3"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/net/http2"
+
+	"example.com/wiretest/alpn"
+	"example.com/wiretest/linkdelay"
+	"example.com/wiretest/netlog"
+	"example.com/wiretest/netlog/h3"
+	"example.com/wiretest/netlog/wire"
+	"example.com/wiretest/origin"
+)
+
+// eachWorld is linkdelay.EachWorld with the watchdog around the bubble.
+func eachWorld(t *testing.T, link linkdelay.Link, body func(*testing.T, *linkdelay.Network)) {
+	t.Run("memory", func(t *testing.T) {
+		h3.Bubble(t, nil, func(t *testing.T) { body(t, linkdelay.NewNetwork(t, link)) })
+	})
+	t.Run("loopback", func(t *testing.T) {
+		leavesNothing(t)
+		body(t, linkdelay.NewLoopback(t, link))
+	})
+}
+
+func TestHTTP3InBothWorlds(t *testing.T) {
+	eachWorld(t, linkdelay.RTT(10*time.Millisecond), func(t *testing.T, network *linkdelay.Network) {
+		s := origin.New(t, &origin.Config{Net: network.Host("origin.test"), Page: smallDelays(), HTTP3: &origin.HTTP3{}})
+		load(t, &http.Client{Transport: s.HTTP3Transport(network.Host("pc.test"))}, s.URL)
+		require.NoError(t, s.Close())
+		netlog.RequireConnections(t, s.Log(), 1, alpn.H3, netlog.Used())
+		c := s.Log().Connections()[0]
+		assert.Equal(t, "udp", c.Network)
+		assert.Equal(t, s.Addr, c.Host)
+		assert.Equal(t, "origin.test", c.ServerName)
+		assert.Equal(t, []string{"h3"}, c.Offered)
+		assert.Equal(t, "h3", c.ALPN)
+		assert.Equal(t, uint16(tls.VersionTLS13), c.TLSVersion)
+		assert.Equal(t, "wiretest origin CA", c.Issuer)
+		assert.Equal(t, 171, c.Requests)
+		assert.Equal(t, 256, c.StreamLimit)
+		assert.Greater(t, c.MaxStreams, 10)
+		assert.False(t, c.Resumed)
+		assert.False(t, c.Handshaken.IsZero(), "no time of the handshake")
+		assert.Contains(t, c.CloseReason, "closed by")
+		streams := make(map[int64]bool)
+		page := smallDelays()
+		for _, q := range s.Log().Requests(netlog.Status(http.StatusOK)) {
+			streams[q.Stream] = true
+			assert.Equal(t, alpn.H3, q.Protocol)
+			assert.GreaterOrEqual(t, q.TimeToFirstByte(), page.Delay(pathOf(q.URL)), q.URL)
+			assert.NotZero(t, q.HeaderBytesUp)
+			assert.NotZero(t, q.HeaderBytesDown)
+			assert.NotZero(t, q.BodyBytesDown)
+			assert.Empty(t, q.Err)
+		}
+		assert.Len(t, streams, 171, "streams of requests")
+	})
+}
+
+// Each handler is told of its own request's record, however many there are at
+// once: this is what the Stream of an echo says.
+func TestHandlersOfHTTP3KnowTheirRequest(t *testing.T) {
+	leavesNothing(t)
+	s := origin.New(t, &origin.Config{HTTP3: &origin.HTTP3{}, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		q, c := wire.RequestOf(r).Request(), wire.ConnectionOf(r).Connection()
+		fmt.Fprint(w, q.URL, c.ID)
+	})})
+	client := &http.Client{Transport: s.HTTP3Transport(nil)}
+	var all sync.WaitGroup
+	for i := range 200 {
+		all.Go(func() {
+			url := fmt.Sprintf("%s/%d", s.URL, i)
+			resp, err := client.Get(url)
+			if !assert.NoError(t, err) {
+				return
+			}
+			defer resp.Body.Close()
+			body, _ := io.ReadAll(resp.Body)
+			assert.Equal(t, url+"1", string(body))
+		})
+	}
+	all.Wait()
+}
+
+func TestAltSvcFromTheFirstOn(t *testing.T) {
+	own := func(s *origin.Server) string { return s.Addr[strings.LastIndex(s.Addr, ":"):] }
+	for name, c := range map[string]struct {
+		cfg  *origin.HTTP3
+		want func(*origin.Server) []string
+	}{
+		"none":   {nil, func(*origin.Server) []string { return nil }},
+		"zero":   {&origin.HTTP3{}, func(s *origin.Server) []string { return []string{`h3="` + own(s) + `"; ma=2592000`} }},
+		"port":   {&origin.HTTP3{AltSvc: origin.AltSvc{Port: 443}}, func(*origin.Server) []string { return []string{`h3=":443"; ma=2592000`} }},
+		"ma":     {&origin.HTTP3{AltSvc: origin.AltSvc{MaxAge: time.Minute}, Dead: true}, func(s *origin.Server) []string { return []string{`h3="` + own(s) + `"; ma=60`} }},
+		"clear":  {&origin.HTTP3{AltSvc: origin.AltSvc{Clear: true}}, func(*origin.Server) []string { return []string{"clear"} }},
+		"absent": {&origin.HTTP3{AltSvc: origin.AltSvc{Absent: true}}, func(*origin.Server) []string { return nil }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			leavesNothing(t)
+			s := origin.New(t, &origin.Config{Handler: hello, HTTP3: c.cfg})
+			clients := []http.RoundTripper{s.Transport(nil)}
+			if c.cfg != nil && !c.cfg.Dead {
+				clients = append(clients, s.HTTP3Transport(nil))
+			}
+			for _, rt := range clients {
+				for range 2 {
+					_, resp := get(t, &http.Client{Transport: rt}, s.URL)
+					assert.Equal(t, c.want(s), resp.Header["Alt-Svc"], resp.Proto)
+				}
+			}
+		})
+	}
+}
+
+func TestSetAltSvc(t *testing.T) {
+	s := origin.New(t, &origin.Config{Handler: hello})
+	require.NoError(t, s.SetAltSvc(origin.AltSvc{Clear: true}))
+	_, resp := get(t, s.Client(), s.URL)
+	assert.Equal(t, []string{"clear"}, resp.Header["Alt-Svc"])
+	assert.EqualError(t, s.SetAltSvc(origin.AltSvc{Port: 1 << 16}), "origin: SetAltSvc: AltSvc.Port: 65536 is no port")
+	_, resp = get(t, s.Client(), s.URL)
+	assert.Equal(t, []string{"clear"}, resp.Header["Alt-Svc"])
+}
+
+func TestMistakesInHTTP3(t *testing.T) {
+	for want, cfg := range map[string]*origin.Config{
+		"origin: Config.HTTP3 and Config.Plain are both set: QUIC is never without TLS":                                         {HTTP3: &origin.HTTP3{}, Plain: true},
+		"origin: Config.HTTP3: AltSvc.MaxAge: 1.5s is not whole seconds":                                                        {HTTP3: &origin.HTTP3{AltSvc: origin.AltSvc{MaxAge: 1500 * time.Millisecond}}},
+		"origin: Config.HTTP3: AltSvc: Clear and Absent are both set":                                                           {HTTP3: &origin.HTTP3{AltSvc: origin.AltSvc{Clear: true, Absent: true}}},
+		"origin: Config.HTTP3: Config.TLS.MaxVersion is TLS 1.2: QUIC needs TLS 1.3":                                            {HTTP3: &origin.HTTP3{}, TLS: &tls.Config{MaxVersion: tls.VersionTLS12}},
+		"origin: Config.HTTP3: QUIC.InitialPacketSize: 1000 is below 1200, the least that QUIC may send (RFC 9000, section 14)": {HTTP3: &origin.HTTP3{QUIC: &quic.Config{InitialPacketSize: 1000}}},
+		"origin: Config.Port: 70000 is no port":                                                                                 {Port: 70000},
+	} {
+		_, err := origin.Start(cfg)
+		assert.EqualError(t, err, want)
+	}
+}
+
+func TestLargePacketsAreRefusedInMemory(t *testing.T) {
+	large := &quic.Config{InitialPacketSize: 1350}
+	h3.Bubble(t, nil, func(t *testing.T) {
+		network := linkdelay.NewNetwork(t, linkdelay.RTT(time.Millisecond))
+		_, err := origin.Start(&origin.Config{Net: network.Host("origin.test"), HTTP3: &origin.HTTP3{QUIC: large}})
+		assert.EqualError(t, err, "origin: Config.HTTP3: h3: InitialPacketSize 1350: in memory no more than 1280, quic-go's default, can be told when a path has a hole")
+
+		s := origin.New(t, &origin.Config{Net: network.Host("other.test"), Handler: hello, HTTP3: &origin.HTTP3{}})
+		tr := s.HTTP3Transport(network.Host("pc.test"))
+		tr.QUICConfig = large
+		_, err = (&http.Client{Transport: tr}).Get(s.URL)
+		assert.ErrorContains(t, err, "InitialPacketSize 1350: in memory no more than 1280")
+	})
+	s := origin.New(t, &origin.Config{Handler: hello, HTTP3: &origin.HTTP3{QUIC: large}})
+	get(t, &http.Client{Transport: s.HTTP3Transport(nil)}, s.URL)
+}
+
+// Both ends count the same bytes.
+func TestBothEndsOfHTTP3CountTheSame(t *testing.T) {
+	eachWorld(t, linkdelay.RTT(time.Millisecond), func(t *testing.T, network *linkdelay.Network) {
+		s := origin.New(t, &origin.Config{Net: network.Host("origin.test"), HTTP3: &origin.HTTP3{}, Handler: origin.Trailers(http.Header{"Sum": {"1"}}, sizedAnswer(50_000))})
+		log := netlog.New(t)
+		rec := log.Open(netlog.Connection{Host: s.Addr})
+		conn, err := h3.Browser(s.HTTP3Transport(network.Host("pc.test")))(t.Context(), s.Addr, rec)
+		require.NoError(t, err)
+		for range 3 {
+			req := must(http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+"/x", nil))
+			resp, err := conn.RoundTrip(req, nil)
+			require.NoError(t, err)
+			n, err := io.Copy(io.Discard, resp.Body)
+			require.NoError(t, err)
+			assert.EqualValues(t, 50_000, n)
+		}
+		conn.Close()
+		awaitClosed(s)
+		here, there := log.Connections()[0], s.Log().Connections()[0]
+		assert.Equal(t, 3, there.Requests)
+		assert.Equal(t, here.Requests, there.Requests)
+		assert.Equal(t, here.BytesUp, there.BytesUp, "bytes up")
+		assert.Equal(t, here.BytesDown, there.BytesDown, "bytes down")
+		assert.Equal(t, here.HeaderBytesUp, there.HeaderBytesUp, "header bytes up")
+		assert.Equal(t, here.HeaderBytesDown, there.HeaderBytesDown, "header bytes down")
+		assert.Equal(t, "closed by client: H3_NO_ERROR (0x100)", here.CloseReason)
+		assert.Equal(t, "closed by client: H3_NO_ERROR (0x100)", there.CloseReason)
+		for i, q := range log.Requests() {
+			other := s.Log().Requests()[i]
+			assert.Equal(t, [4]int64{q.HeaderBytesUp, q.HeaderBytesDown, q.BodyBytesUp, q.BodyBytesDown},
+				[4]int64{other.HeaderBytesUp, other.HeaderBytesDown, other.BodyBytesUp, other.BodyBytesDown})
+			assert.EqualValues(t, 50_000, q.BodyBytesDown)
+			assert.Equal(t, q.Stream, other.Stream)
+			assert.Equal(t, q.URL, other.URL)
+			assert.Empty(t, q.Err+other.Err)
+		}
+	})
+}
+
+func TestResumptionAndEarlyDataOverHTTP3(t *testing.T) {
+	h3.Bubble(t, nil, func(t *testing.T) {
+		network := linkdelay.NewNetwork(t, linkdelay.RTT(100*time.Millisecond))
+		s := origin.New(t, &origin.Config{Net: network.Host("origin.test"), Handler: hello, HTTP3: &origin.HTTP3{}})
+		cache := tls.NewLRUClientSessionCache(0)
+		visit := func(method string) time.Duration {
+			tr := s.HTTP3Transport(network.Host("pc.test"))
+			tr.TLSClientConfig.ClientSessionCache = cache
+			start := time.Now()
+			resp, err := tr.RoundTrip(must(http.NewRequestWithContext(t.Context(), method, s.URL, nil)))
+			require.NoError(t, err)
+			took := time.Since(start)
+			io.Copy(io.Discard, resp.Body)
+			time.Sleep(time.Second) // the session ticket comes behind the handshake
+			require.NoError(t, tr.Close())
+			time.Sleep(time.Second)
+			return took
+		}
+		near := func(want, got time.Duration) { assert.InDelta(t, want.Seconds(), got.Seconds(), 0.002) }
+		near(200*time.Millisecond, visit(http.MethodGet))
+		near(200*time.Millisecond, visit(http.MethodGet)) // resumed, but waits for the handshake
+		near(100*time.Millisecond, visit(http3.MethodGet0RTT))
+		s.RotateTickets()
+		tr := s.HTTP3Transport(network.Host("pc.test"))
+		tr.TLSClientConfig.ClientSessionCache = cache
+		_, err := tr.RoundTrip(must(http.NewRequestWithContext(t.Context(), http3.MethodGet0RTT, s.URL, nil)))
+		assert.ErrorIs(t, err, quic.Err0RTTRejected, "http3 does not send again what was refused in 0-RTT")
+		all := s.Log().Connections()
+		require.Len(t, all, 4)
+		for i, want := range []struct{ resumed, early bool }{{false, false}, {true, true}, {true, true}} {
+			assert.Equal(t, want.resumed, all[i].Resumed, "visit %d resumed", i)
+			assert.Equal(t, want.early, all[i].EarlyData, "visit %d in 0-RTT", i) // http3 offers it, also where it then waits
+			assert.Equal(t, "wiretest origin CA", all[i].Issuer)
+			assert.Equal(t, "closed by client: code 0x0", all[i].CloseReason)
+		}
+	})
+}
+
+func TestCloseEndsHTTP3WithStreamsOpen(t *testing.T) {
+	eachWorld(t, linkdelay.RTT(2*time.Millisecond), func(t *testing.T, network *linkdelay.Network) {
+		entered := make(chan struct{}, 1)
+		mux := http.NewServeMux()
+		mux.HandleFunc("/events", events)
+		mux.HandleFunc("/stalled", func(w http.ResponseWriter, r *http.Request) {
+			entered <- struct{}{}
+			<-r.Context().Done()
+		})
+		s, err := origin.Start(&origin.Config{Net: network.Host("origin.test"), Handler: mux, HTTP3: &origin.HTTP3{}})
+		require.NoError(t, err)
+		client := &http.Client{Transport: s.HTTP3Transport(network.Host("pc.test"))}
+		stream, err := client.Get(s.URL + "/events")
+		require.NoError(t, err)
+		var stalled sync.WaitGroup
+		stalled.Go(func() {
+			_, err := client.Get(s.URL + "/stalled")
+			assert.Error(t, err, "answer of a stalled handler")
+		})
+		<-entered
+		start := time.Now()
+		require.NoError(t, s.Close())
+		assert.Less(t, time.Since(start), 4*time.Second, "Close waited for what it should end")
+		stalled.Wait()
+		_, err = io.ReadAll(stream.Body)
+		assert.Error(t, err, "end of an event stream that was cut")
+		c := s.Log().Connections()[0]
+		assert.False(t, c.Closed.IsZero())
+		assert.Equal(t, 2, c.MaxStreams)
+		for _, q := range s.Log().Requests() {
+			assert.Contains(t, q.Err, "connection closed before the answer ended: closed by", q.URL)
+		}
+		_, err = client.Get(s.URL)
+		assert.Error(t, err, "a client of a closed origin")
+	})
+}
+
+func TestCloseNamesTheHandlersOfHTTP3ThatHang(t *testing.T) {
+	h3.Bubble(t, nil, func(t *testing.T) {
+		network := linkdelay.NewNetwork(t, linkdelay.RTT(time.Millisecond))
+		release, entered := make(chan struct{}), make(chan struct{})
+		s, err := origin.Start(&origin.Config{Net: network.Host("origin.test"), HTTP3: &origin.HTTP3{}, Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+			close(entered)
+			<-release
+		})})
+		require.NoError(t, err)
+		go (&http.Client{Transport: s.HTTP3Transport(network.Host("pc.test"))}).Get(s.URL + "/stubborn")
+		<-entered
+		defer close(release)
+		assert.ErrorContains(t, s.Close(), "origin: close: still running: GET /stubborn (5.0s)")
+	})
+}
+
+func TestRestartOnTheSamePort(t *testing.T) {
+	eachWorld(t, linkdelay.RTT(2*time.Millisecond), func(t *testing.T, network *linkdelay.Network) {
+		pc := network.Host("pc.test")
+		first, err := origin.Start(&origin.Config{Net: network.Host("origin.test"), Handler: hello, HTTP3: &origin.HTTP3{}})
+		require.NoError(t, err)
+		get(t, &http.Client{Transport: first.HTTP3Transport(pc)}, first.URL)
+		require.NoError(t, first.Close())
+		_, port, _ := net.SplitHostPort(first.Addr)
+		again := origin.New(t, &origin.Config{CA: first.CA(), Net: network.Host("origin.test"), Port: must(strconv.Atoi(port)), Handler: hello, HTTP3: &origin.HTTP3{}})
+		assert.Equal(t, first.URL, again.URL)
+		get(t, &http.Client{Transport: again.HTTP3Transport(pc)}, again.URL)
+		_, err = origin.Start(&origin.Config{Net: network.Host("origin.test"), Port: must(strconv.Atoi(port)), HTTP3: &origin.HTTP3{}})
+		assert.ErrorContains(t, err, "address already in use")
+	})
+}
+
+// A UDP port that is taken where the TCP port is free is tried by another pair.
+func TestPortsThatAreTakenOnUDP(t *testing.T) {
+	leavesNothing(t)
+	tried := 0
+	net := &crowded{Net: linkdelay.NewLoopback(t, linkdelay.Link{}).Host("origin.test"), refuse: func() bool { tried++; return tried < 4 }}
+	s := origin.New(t, &origin.Config{Net: net, HTTP3: &origin.HTTP3{}})
+	assert.Equal(t, 4, tried)
+	require.NoError(t, s.Close())
+	net.refuse = func() bool { return true }
+	_, err := origin.Start(&origin.Config{Net: net, HTTP3: &origin.HTTP3{}})
+	assert.ErrorContains(t, err, "20 ports, none free for all: udp beside origin.test:")
+}
+
+type crowded struct {
+	origin.Net
+	refuse func() bool
+}
+
+func (c *crowded) ListenPacket(ctx context.Context, network, address string) (net.PacketConn, error) {
+	if c.refuse() {
+		return nil, os.ErrExist
+	}
+	return c.Net.ListenPacket(ctx, network, address)
+}
+
+func TestHTTP3OnBothLoopbackAddresses(t *testing.T) {
+	leavesNothing(t)
+	s := origin.New(t, &origin.Config{Handler: hello, HTTP3: &origin.HTTP3{}})
+	_, port, _ := net.SplitHostPort(s.Addr)
+	get(t, &http.Client{Transport: s.HTTP3Transport(nil)}, s.URL)
+	if probe, err := net.ListenPacket("udp6", "[::1]:0"); err == nil {
+		probe.Close()
+		get(t, &http.Client{Transport: s.HTTP3Transport(nil)}, "https://[::1]:"+port)
+		assert.Equal(t, "[::1]:"+port, s.Log().Connections()[1].Host)
+	}
+}
+
+func TestFaultsOverHTTP3(t *testing.T) {
+	leavesNothing(t)
+	s := origin.New(t, &origin.Config{HTTP3: &origin.HTTP3{}, Handler: sizedAnswer(5000), Faults: []origin.Fault{
+		{Request: 1, Do: origin.Reset},
+		{Request: 2, Do: origin.ResetWith(http2.ErrCodeEnhanceYourCalm)},
+		{Request: 3, Do: origin.Refuse}, // and so sent again, as the fourth
+		{Request: 5, Do: origin.ResetAfter(100, http2.ErrCodeCancel)},
+		{Request: 6, Do: origin.LastOne},
+		{Request: 7, Do: origin.CloseAfter(100)},
+	}})
+	client := &http.Client{Transport: s.HTTP3Transport(nil)}
+	ask := func() error {
+		resp, err := client.Get(s.URL)
+		if err != nil {
+			return err
+		}
+		defer resp.Body.Close()
+		_, err = io.ReadAll(resp.Body)
+		return err
+	}
+	assert.ErrorContains(t, ask(), "H3_INTERNAL_ERROR")
+	assert.ErrorContains(t, ask(), "H3_EXCESSIVE_LOAD")
+	assert.NoError(t, ask())
+	assert.ErrorContains(t, ask(), "H3_REQUEST_CANCELLED")
+	assert.NoError(t, ask())
+	assert.Error(t, ask())
+	require.NoError(t, s.Close())
+	errs := []string{}
+	for _, q := range s.Log().Requests() {
+		errs = append(errs, q.Err)
+	}
+	assert.Equal(t, []string{
+		"reset by server: H3_INTERNAL_ERROR (0x102)",
+		"reset by server: H3_EXCESSIVE_LOAD (0x107)",
+		"reset by server: H3_REQUEST_REJECTED (0x10b)",
+		"",
+		"reset by server: H3_REQUEST_CANCELLED (0x10c)",
+		"",
+		"connection closed before the answer ended: closed by server: H3_NO_ERROR (0x100)",
+	}, errs)
+}
+
+func TestClientThatCancelsOverHTTP3(t *testing.T) {
+	leavesNothing(t)
+	over := make(chan error, 1)
+	s := origin.New(t, &origin.Config{HTTP3: &origin.HTTP3{}, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+		over <- r.Context().Err()
+	})})
+	ctx, cancel := context.WithCancel(t.Context())
+	resp, err := s.HTTP3Transport(nil).RoundTrip(must(http.NewRequestWithContext(ctx, http.MethodGet, s.URL, nil)))
+	require.NoError(t, err)
+	cancel()
+	assert.ErrorIs(t, <-over, context.Canceled)
+	resp.Body.Close()
+	require.NoError(t, s.Close())
+	assert.Equal(t, "reset by client: H3_REQUEST_CANCELLED (0x10c)", s.Log().Requests()[0].Err)
+}
+
+func TestHandshakesThatFailOverQUIC(t *testing.T) {
+	leavesNothing(t)
+	s := origin.New(t, &origin.Config{HTTP3: &origin.HTTP3{}, Handler: hello})
+	tr := s.HTTP3Transport(nil)
+	tr.TLSClientConfig = &tls.Config{} // trusts nobody of ours
+	_, err := (&http.Client{Transport: tr}).Get(s.URL)
+	assert.ErrorContains(t, err, "certificate")
+	awaitClosed(s)
+	c := s.Log().Connections()[0]
+	assert.Contains(t, c.CloseReason, "QUIC handshake: closed by client: CRYPTO_ERROR")
+	assert.True(t, c.Handshaken.IsZero())
+	assert.Equal(t, []string{"h3"}, c.Offered)
+}
+
+func TestIdleTimeoutOverHTTP3(t *testing.T) {
+	h3.Bubble(t, nil, func(t *testing.T) {
+		network := linkdelay.NewNetwork(t, linkdelay.RTT(10*time.Millisecond))
+		s := origin.New(t, &origin.Config{Net: network.Host("origin.test"), Handler: hello, HTTP3: &origin.HTTP3{}, IdleTimeout: 3 * time.Second})
+		get(t, &http.Client{Transport: s.HTTP3Transport(network.Host("pc.test"))}, s.URL)
+		time.Sleep(5 * time.Second)
+		c := s.Log().Connections()[0]
+		assert.Equal(t, "closed by server: H3_NO_ERROR (0x100): idle timeout", c.CloseReason)
+		assert.InDelta(t, 3.0, c.Closed.Sub(c.FirstUsed).Seconds(), 0.1)
+	})
+}
+
+func TestFailedTestKeepsTheQlog(t *testing.T) {
+	folder := t.TempDir()
+	tb := &keeper{recorder: recorder{TB: t}, folder: folder}
+	s := origin.New(tb, &origin.Config{Handler: hello, HTTP3: &origin.HTTP3{}})
+	get(t, &http.Client{Transport: s.HTTP3Transport(nil)}, s.URL)
+	tb.Error("the test fails")
+	tb.finish()
+	files, err := filepath.Glob(filepath.Join(folder, "*_server.sqlog"))
+	require.NoError(t, err)
+	require.Len(t, files, 1)
+	text := string(must(os.ReadFile(files[0])))
+	for _, want := range []string{`"vantage_point":{"type":"server"}`, `"transport:packet_received"`, `"http3:frame_parsed"`, `"transport:connection_closed"`} {
+		assert.Contains(t, text, want)
+	}
+	for _, record := range strings.Split(strings.TrimPrefix(text, "\x1e"), "\x1e") {
+		assert.JSONEq(t, record, record)
+	}
+}
+
+// keeper is a recorder whose artifacts have a folder.
+type keeper struct {
+	recorder
+	folder string
+}
+
+func (k *keeper) ArtifactDir() string { return k.folder }
+
+// awaitClosed waits until the first connection is over for the origin too.
+func awaitClosed(s *origin.Server) {
+	for s.Log().Connections()[0].Closed.IsZero() {
+		<-time.After(time.Millisecond)
+	}
+}
+
+// sizedAnswer is n bytes.
+func sizedAnswer(n int) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, strings.Repeat("x", n)) })
+}
