@@ -2,6 +2,7 @@ package ca
 
 import (
 	"crypto/ecdsa"
+	"crypto/ed25519"
 	"crypto/elliptic"
 	"crypto/rsa"
 	"crypto/x509"
@@ -56,7 +57,7 @@ func lintRules() []lintRule {
 		{chromium, "its key cannot sign handshakes (digitalSignature)", func(c *x509.Certificate) bool {
 			return c.KeyUsage != 0 && c.KeyUsage&x509.KeyUsageDigitalSignature == 0
 		}},
-		{chromium, "its key is of a kind that it does not offer to verify", hasKeyNobodyOffers},
+		{chromium, "its key is of a kind that it does not offer to verify", hasUnknownKey},
 		{chromium, "it has a critical extension that it does not know", func(c *x509.Certificate) bool { return len(c.UnhandledCriticalExtensions) > 0 }},
 	}
 }
@@ -82,16 +83,16 @@ func excludesServers(c *x509.Certificate) bool {
 	return !any && len(c.ExtKeyUsage)+len(c.UnknownExtKeyUsage) > 0
 }
 
-// hasKeyNobodyOffers is by Chromium's signature_algorithms: ECDSA on P-256 and
-// P-384, and RSA.
-func hasKeyNobodyOffers(c *x509.Certificate) bool {
+// hasUnknownKey is by Chromium's signature_algorithms, which have neither Ed25519
+// nor any curve but these.
+func hasUnknownKey(c *x509.Certificate) bool {
 	switch key := c.PublicKey.(type) {
-	case *rsa.PublicKey:
-		return false
 	case *ecdsa.PublicKey:
 		return key.Curve != elliptic.P256() && key.Curve != elliptic.P384()
+	case ed25519.PublicKey:
+		return true
 	}
-	return true
+	return false
 }
 
 // refused is what Lint finds, as an error.

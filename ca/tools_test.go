@@ -2,7 +2,9 @@ package ca_test
 
 import (
 	"crypto/tls"
+	"encoding/base64"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -130,4 +132,26 @@ func TestCurl(t *testing.T) {
 			t.Errorf("%s: got %q, want alice@example.com", host, got)
 		}
 	}
+}
+
+func write(t *testing.T, name string, content []byte) {
+	t.Helper()
+	if err := os.WriteFile(name, content, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// base64OfFile is as it stands in the path of an OCSP request.
+func base64OfFile(t *testing.T, name string) string {
+	t.Helper()
+	return url.PathEscape(base64.StdEncoding.EncodeToString(read(t, name)))
+}
+
+func read(t *testing.T, name string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
 }
