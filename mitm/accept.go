@@ -14,11 +14,13 @@ import (
 // client is one connection of a client to the proxy.
 type client struct {
 	proxy  *Proxy
-	conn   net.Conn // as accepted
+	mode   Mode     // of Config.Mode, the one by which it came
+	conn   net.Conn // as accepted, or the tunnel in another connection
 	reader *bufio.Reader
-	look   *lookout // below TLS; nil before CONNECT was answered
+	look   *lookout // below TLS; nil before it is intercepted
 	rec    *netlog.ConnectionRecord
-	route  route // of CONNECT; zero where the client asks without it
+	route  route // of all its requests; zero where each says for itself
+	denied error // why it was last asked for credentials; nil is never
 
 	// notMirrored is why Mirror could not ask the origin, until a request was
 	// told.
@@ -59,17 +61,18 @@ func pause(ctx context.Context, d time.Duration) error {
 // serve owns conn. Whatever ends it has written why into the record; should
 // something not have, the end is recorded all the same.
 func (p *Proxy) serve(conn net.Conn) {
-	c := &client{proxy: p, conn: conn, reader: bufio.NewReader(conn)}
-	c.rec = p.log.Open(netlog.Connection{
-		Leg:     Downstream,
-		Network: "tcp",
-		Local:   conn.LocalAddr().String(),
-		Remote:  conn.RemoteAddr().String(),
-	})
+	c := p.newClient(conn, netlog.Connection{})
 	defer c.end("closed")
 	if p.add(c) {
 		c.first()
 	}
+}
+
+// newClient opens conn's record, which is about all else that it says.
+func (p *Proxy) newClient(conn net.Conn, about netlog.Connection) *client {
+	about.Leg, about.Network = Downstream, "tcp"
+	about.Local, about.Remote = conn.LocalAddr().String(), conn.RemoteAddr().String()
+	return &client{proxy: p, conn: conn, reader: bufio.NewReader(conn), rec: p.log.Open(about)}
 }
 
 // add reports false, and c must end, once the proxy is closing.

@@ -39,7 +39,14 @@ func (p *Proxy) shutdown() error {
 	var wg sync.WaitGroup // of this function, which waits
 	wg.Go(func() { p.secure.Close() })
 	wg.Go(func() { p.plain.Close() })
+	var outer error
+	var within sync.WaitGroup // of this function, which waits; ctx bounds it
+	within.Go(func() { outer = p.outerServer.Close(ctx) })
 	err := p.server.Close(ctx)
+	within.Wait()
+	if err == nil {
+		err = outer
+	}
 	p.closeIdle()
 	if left := p.await(ctx, &p.running); err == nil && left != nil {
 		err = p.leftOpen() // where handlers still run so do their connections: the handlers are the news
@@ -80,7 +87,7 @@ func (p *Proxy) abortClients() {
 	p.mu.Unlock()
 	for _, c := range all {
 		c.rec.Close("proxy closed")
-		c.conn.Close()
+		inner(c.conn).Close() // a word of TLS could wait for a client that does not read
 	}
 }
 

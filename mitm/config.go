@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"net"
+	"net/url"
 	"reflect"
 	"slices"
 
@@ -44,6 +45,35 @@ type Config struct {
 	// Net is where the proxy listens, at ":0", and from where it dials. nil is
 	// loopback: the same port of 127.0.0.1 and, where there is one, of [::1].
 	Net Net
+
+	// Mode is how clients reach the proxy; several share the listener. 0 is
+	// Explicit.
+	Mode Mode
+
+	// Outer is TLS to the proxy itself, in mode ExplicitTLS: ALPN is what is
+	// spoken with the proxy, of which the tunnels within know nothing. CA issues
+	// its certificate, for the SNI or the address that clients connect to.
+	Outer Leg
+
+	// Origin is the URL of the origin in mode Reverse: http or https, host, and
+	// a port where it is not the usual one.
+	Origin string
+
+	// Auth is the user and the password that clients of Explicit and ExplicitTLS
+	// have to give by Basic (RFC 7617), and those of SOCKS5 by RFC 1929. A client
+	// that does not gets 407, or a refusal by SOCKS, with the reason in the body
+	// and in the Log; other schemes are not offered. nil asks for nothing. What
+	// is meant for the proxy is never passed on.
+	Auth *url.Userinfo
+
+	// Via is the URL of a proxy that origins are dialled through: http or https,
+	// always by CONNECT over http/1.1, or socks5, which is given names. User and
+	// password in it are sent to it. https is verified by RootCAs. "" is none.
+	Via string
+
+	// Dial opens every connection to an origin, or to Via. It is how a test puts
+	// an origin where its name does not lead. nil dials from Net.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
 	// Downstream is the leg to the clients, Upstream the one to the origins.
 	Downstream, Upstream Leg
@@ -107,11 +137,15 @@ func (c *Config) resolved() (*Config, error) {
 	if err := full.validate(); err != nil {
 		return nil, fmt.Errorf("mitm: %w", err)
 	}
+	full.Mode = full.Mode.or()
 	both := alpn.Prefer(alpn.H2, alpn.HTTP11)
+	full.Outer.ALPN = full.Outer.ALPN.Or(both)
 	full.Downstream.ALPN = full.Downstream.ALPN.Or(both)
 	full.Upstream.ALPN = full.Upstream.ALPN.Or(both)
-	if full.Downstream.MaxConcurrentStreams == 0 {
-		full.Downstream.MaxConcurrentStreams = defaultStreams
+	for _, leg := range []*Leg{&full.Downstream, &full.Outer} {
+		if leg.MaxConcurrentStreams == 0 {
+			leg.MaxConcurrentStreams = defaultStreams
+		}
 	}
 	if full.Log == nil {
 		full.Log = new(netlog.Log)
@@ -136,6 +170,9 @@ func (c *Config) validate() error {
 	}
 	if err := c.Upstream.validateUpstream(); err != nil {
 		return fmt.Errorf("upstream leg: %w", err)
+	}
+	if err := c.validateModes(); err != nil {
+		return err
 	}
 	if c.RootCAs != nil && c.Upstream.TLS != nil && c.Upstream.TLS.RootCAs != nil {
 		return errors.New("upstream leg: TLS.RootCAs and Config.RootCAs are both set: only one can count")

@@ -45,6 +45,11 @@ func (p *Proxy) forward(w http.ResponseWriter, r *http.Request) {
 	if c == nil {
 		panic(http.ErrAbortHandler) // the connection has just ended
 	}
+	if err := c.admit(r); err != nil {
+		w.Header().Set("Proxy-Authenticate", challenge)
+		refuse(w, http.StatusProxyAuthRequired, err)
+		return
+	}
 	route, status, err := c.routeOf(r)
 	if err != nil {
 		if r.ProtoMajor == 1 { // on h2 it would end the connection of others too
@@ -81,16 +86,16 @@ func (c *client) routeOf(r *http.Request) (route, int, error) {
 	if c.route.scheme != "" {
 		return c.route, 0, nil
 	}
-	t, err := targetOf(r.URL)
+	to, err := c.routeByRequest(r)
 	if err != nil {
 		return route{}, http.StatusBadRequest, err
 	}
 	c.rec.Update(func(rec *netlog.Connection) {
 		if rec.Host == "" {
-			rec.Host = t.String()
+			rec.Host = to.target.String()
 		}
 	})
-	return route{target: t, scheme: "http"}, 0, nil
+	return to, 0, nil
 }
 
 func (x *exchange) run() {

@@ -13,19 +13,81 @@ import (
 	"example.com/wiretest/netlog"
 )
 
-// first looks at how a client begins: with CONNECT, or with an HTTP request
-// for the proxy to forward.
+const (
+	handshakeRecord = 0x16 // RFC 8446, section 5.1
+	socksVersion    = 5
+)
+
+// first tells by its first byte which of the proxy's modes a connection is for.
 func (c *client) first() {
-	word, err := c.firstWord()
+	b, err := c.reader.Peek(1)
+	mode := c.proxy.mode
 	switch {
 	case err != nil:
-		c.end(err.Error())
-	case word == http.MethodConnect:
-		c.connect()
+		c.end(ended(b, err).Error())
+	case b[0] == socksVersion && mode.has(SOCKS5):
+		c.mode = SOCKS5
+		c.socks()
+	case b[0] == handshakeRecord && mode.has(ExplicitTLS):
+		c.mode = ExplicitTLS
+		c.outer()
+	case b[0] == handshakeRecord && mode.has(Transparent|Reverse):
+		c.mode = mode & (Transparent | Reverse)
+		c.direct()
+	case mode.has(Explicit | Transparent | Reverse):
+		c.mode = mode &^ (ExplicitTLS | SOCKS5)
+		c.firstRequest()
 	default:
-		c.rec.Update(func(r *netlog.Connection) { r.ALPN = netlog.NoALPN })
-		c.proxy.server.ServeConn(c.rest(), c.rec)
+		c.end(c.unsniffed(b[0]).Error())
 	}
+}
+
+// firstRequest looks at how HTTP begins: with CONNECT, or with a request for the
+// proxy to forward.
+func (c *client) firstRequest() {
+	for again := true; again; {
+		word, err := c.firstWord()
+		switch {
+		case err != nil:
+			c.end(c.afterDenial(err).Error())
+			return
+		case word == http.MethodConnect && c.mode.has(Explicit|ExplicitTLS):
+			again = c.connect()
+		default:
+			c.serveHTTP()
+			return
+		}
+	}
+}
+
+// serveHTTP serves requests that each say where they are for.
+func (c *client) serveHTTP() {
+	if c.mode != ExplicitTLS { // else it is that of the TLS around it
+		c.rec.Update(func(r *netlog.Connection) { r.ALPN = netlog.NoALPN })
+	}
+	c.proxy.server.ServeConn(c.rest(), c.rec)
+}
+
+// unsniffed is why what begins with b is for none of the modes.
+func (c *client) unsniffed(b byte) error {
+	mode := c.proxy.mode
+	switch {
+	case b == handshakeRecord:
+		return fmt.Errorf("a TLS handshake, and Mode is %v", mode)
+	case b == 4:
+		return fmt.Errorf("a SOCKS4 greeting, and Mode is %v", mode)
+	case b == socksVersion:
+		return fmt.Errorf("a SOCKS5 greeting, and Mode is %v", mode)
+	}
+	return fmt.Errorf("begins with %q, and Mode is %v", string(rune(b)), mode)
+}
+
+// afterDenial adds that the client was asked for credentials before it left.
+func (c *client) afterDenial(err error) error {
+	if c.denied == nil {
+		return err
+	}
+	return fmt.Errorf("%v; %w", c.denied, err)
 }
 
 // rest is the connection without what was taken from it, and lets go of the

@@ -3,6 +3,7 @@ package mitm_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -286,11 +287,12 @@ func wholeBothWays(status int, up, down int64) func(*testing.T, *rawStage) {
 	return func(t *testing.T, s *rawStage) {
 		t.Helper()
 		for _, leg := range []netlog.Leg{mitm.Downstream, mitm.Upstream} {
+			var all []netlog.Request
 			synctestSettle(t, func() bool {
-				all := s.proxy.Log().Requests(leg)
+				all = carried(s.proxy.Log(), leg)
 				return len(all) == 1 && !all[0].End.IsZero()
 			})
-			q := s.proxy.Log().Requests(leg)[0]
+			q := all[0]
 			assert.Equal(t, []any{status, up, down, ""}, []any{q.Status, q.BodyBytesUp, q.BodyBytesDown, q.Err}, "%s leg", leg)
 			assert.Equal(t, q.Protocol == alpn.H2, q.Stream == 1, "%s leg: stream %d", leg, q.Stream)
 		}
@@ -298,25 +300,39 @@ func wholeBothWays(status int, up, down int64) func(*testing.T, *rawStage) {
 	}
 }
 
+// carried are the requests of a leg without those for a tunnel.
+func carried(log *netlog.Log, leg netlog.Leg) []netlog.Request {
+	return slices.DeleteFunc(log.Requests(leg), func(q netlog.Request) bool { return q.Method == http.MethodConnect })
+}
+
 func TestMatrix(t *testing.T) {
 	for _, c := range append(cells(), moreCells()...) {
 		t.Run(c.name, func(t *testing.T) {
-			var turn, done chan struct{}
-			eachRawPair(t, func(o *side) {
-				defer func() { done <- struct{}{} }()
-				c.origin(o, turn)
-			}, func(t *testing.T, s *rawStage) {
-				turn, done = make(chan struct{}, 10), make(chan struct{}, 1)
-				client := s.call()
-				s.server.name = "origin of " + s.down
-				c.client(client, turn)
-				if c.origin != nil {
-					client.await(done) // before the proxy is closed
-				}
-				if c.check != nil {
-					c.check(t, s)
-				}
-			})
+			serve, run := c.ends()
+			eachRawPair(t, serve, run)
 		})
 	}
+}
+
+// ends are what the origin does, and what the test does, in one run after the
+// other.
+func (c *cell) ends() (serve func(*side), run func(*testing.T, *rawStage)) {
+	var turn, done chan struct{}
+	serve = func(o *side) {
+		defer func() { done <- struct{}{} }()
+		c.origin(o, turn)
+	}
+	run = func(t *testing.T, s *rawStage) {
+		turn, done = make(chan struct{}, 10), make(chan struct{}, 1)
+		client := s.call()
+		s.server.name = "origin of " + s.down
+		c.client(client, turn)
+		if c.origin != nil {
+			client.await(done) // before the proxy is closed
+		}
+		if c.check != nil {
+			c.check(t, s)
+		}
+	}
+	return serve, run
 }

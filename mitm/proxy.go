@@ -19,19 +19,27 @@ import (
 
 // Proxy is an intercepting proxy that runs. URL is not to be changed.
 type Proxy struct {
-	URL string // "http://" and host:port: an address of loopback, or a name in Config.Net
+	URL string // scheme by the first Mode, and host:port: an address of loopback, or a name in Config.Net
 
 	ca          *ca.Authority
 	log         *netlog.Log
 	net         Net // nil is loopback
 	url         *url.URL
+	mode        Mode
+	auth        *url.Userinfo
+	origin      route // of Reverse
+	via         *url.URL
+	dialOrigin  dialFunc // nil dials from net
 	passthrough []pattern
 	mirror      bool
 	downstream  map[string]*tls.Config // by what Mirror lets the client have; without Mirror the only one is at ""
+	outerTLS    *tls.Config
+	outerLeg    Leg
 	upstream    Leg
 	upstreamTLS *tls.Config // without a policy and, mostly, without a ServerName
 	server      *wire.Server
-	secure      *wire.Pool // TLS to origins
+	outerServer *wire.Server // HTTP/2 with the proxy itself
+	secure      *wire.Pool   // TLS to origins
 	plain       *wire.Pool
 	buffers     sync.Pool // *[bufferSize]byte
 
@@ -85,7 +93,7 @@ func Start(cfg *Config) (*Proxy, error) {
 	if p.listeners, err = listen(c.Net); err != nil {
 		return nil, fmt.Errorf("mitm: listen: %w", err)
 	}
-	p.url = &url.URL{Scheme: "http", Host: p.listeners[0].Addr().String()}
+	p.url = p.address(p.mode.first())
 	p.URL = p.url.String()
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.startWire(c)
@@ -98,16 +106,22 @@ func Start(cfg *Config) (*Proxy, error) {
 // newProxy is all of a proxy that need not be closed.
 func newProxy(c *Config) *Proxy {
 	p := &Proxy{
-		ca:       c.CA,
-		log:      c.Log,
-		net:      c.Net,
-		mirror:   c.Downstream.Mirror,
-		upstream: c.Upstream,
-		closed:   make(chan struct{}),
-		clients:  make(map[*netlog.ConnectionRecord]*client),
-		mirrored: make(map[string]*wire.ClientConn),
+		ca:         c.CA,
+		log:        c.Log,
+		net:        c.Net,
+		mode:       c.Mode,
+		auth:       c.Auth,
+		dialOrigin: c.Dial,
+		outerLeg:   c.Outer,
+		mirror:     c.Downstream.Mirror,
+		upstream:   c.Upstream,
+		closed:     make(chan struct{}),
+		clients:    make(map[*netlog.ConnectionRecord]*client),
+		mirrored:   make(map[string]*wire.ClientConn),
 	}
 	p.buffers.New = func() any { return new([bufferSize]byte) }
+	p.origin, _ = parseOrigin(c.Origin) // both checked by resolved
+	p.via, _ = parseVia(c.Via)
 	for _, entry := range c.Passthrough {
 		pat, _ := parsePattern(entry) // checked by resolved
 		p.passthrough = append(p.passthrough, pat)
@@ -121,6 +135,11 @@ func (p *Proxy) startWire(c *Config) {
 	p.server = wire.NewServer(wire.ServerConfig{
 		Handler:              http.HandlerFunc(p.forward),
 		MaxConcurrentStreams: c.Downstream.MaxConcurrentStreams,
+	})
+	p.outerServer = wire.NewServer(wire.ServerConfig{
+		Handler:              http.HandlerFunc(p.serveOuter),
+		MaxConcurrentStreams: c.Outer.MaxConcurrentStreams,
+		Heads:                true, // for :scheme
 	})
 	p.secure = wire.NewPool(wire.PoolConfig{
 		Dial:     p.dialSecure,

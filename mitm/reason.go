@@ -21,7 +21,7 @@ func bare(err error) error {
 	var dns *net.DNSError
 	switch {
 	case errors.As(err, &dns):
-		return errors.New(dns.Err)
+		return &worded{dns.Err, dns}
 	case errors.As(err, &call):
 		return call.Err
 	case errors.As(err, &op) && op.Op != "remote error" && op.Err != nil:
@@ -31,6 +31,15 @@ func bare(err error) error {
 	}
 	return err
 }
+
+// worded is an error in fewer words.
+type worded struct {
+	words string
+	error
+}
+
+func (w *worded) Error() string { return w.words }
+func (w *worded) Unwrap() error { return w.error }
 
 // unanswered is why a RoundTrip gave no answer.
 func unanswered(err error) error {

@@ -39,10 +39,17 @@ func targetOf(u *url.URL) (target, error) {
 		return target{}, errors.New("not a request to a proxy: want an absolute URL or CONNECT (RFC 9112, section 3.2)")
 	case u.Scheme != "http":
 		return target{}, fmt.Errorf("scheme %q in a request line: only http; TLS comes by CONNECT", u.Scheme)
-	case u.Port() == "":
-		return target{u.Hostname(), "80"}, nil
 	}
-	return parseTarget(u.Host)
+	return withPort(u.Host, "80")
+}
+
+// withPort reads an authority in which the port may be missing.
+func withPort(authority, port string) (target, error) {
+	u := url.URL{Host: authority}
+	if u.Port() == "" {
+		authority = net.JoinHostPort(u.Hostname(), port)
+	}
+	return parseTarget(authority)
 }
 
 // route is a way to an origin. Requests with equal routes share connections.

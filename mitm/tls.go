@@ -24,6 +24,14 @@ func (p *Proxy) configureTLS(c *Config) {
 		p.downstream[alpn.HTTP11] = alpn.Only(alpn.HTTP11).Server(base)
 		p.downstream[netlog.NoALPN] = alpn.None().Server(base)
 	}
+	p.outerTLS = new(tls.Config)
+	if c.Outer.TLS != nil {
+		p.outerTLS = c.Outer.TLS.Clone()
+	}
+	if len(p.outerTLS.Certificates) == 0 && p.outerTLS.GetCertificate == nil {
+		p.outerTLS.GetCertificate = p.certificate
+	}
+	p.outerTLS = c.Outer.ALPN.Server(p.outerTLS)
 	p.upstreamTLS = new(tls.Config)
 	if c.Upstream.TLS != nil {
 		p.upstreamTLS = c.Upstream.TLS.Clone()

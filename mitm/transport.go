@@ -1,19 +1,14 @@
 package mitm
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
-	"strings"
-	"time"
 
 	"example.com/wiretest/alpn"
 )
@@ -48,7 +43,7 @@ func (p *Proxy) Transport(from Net) *http.Transport {
 func (p *Proxy) newTransport(from Net, caller string) *http.Transport {
 	tr := &http.Transport{
 		Proxy:             p.ProxyURL,
-		DialContext:       p.dialer(from, caller),
+		DialContext:       p.transportDial(from, caller),
 		TLSClientConfig:   alpn.Prefer(alpn.H2, alpn.HTTP11).Client(&tls.Config{RootCAs: p.trusted()}),
 		ForceAttemptHTTP2: true,
 	}
@@ -77,9 +72,15 @@ func (p *Proxy) trusted() *x509.CertPool {
 	return roots
 }
 
-// ProxyURL is the proxy for every request: a value for http.Transport.Proxy.
+// ProxyURL is the proxy for every request, with the credentials of Config.Auth:
+// a value for http.Transport.Proxy. It is nil, which is no proxy, in the modes
+// Transparent and Reverse, of which clients know nothing.
 func (p *Proxy) ProxyURL(*http.Request) (*url.URL, error) {
+	if p.mode.first().has(Transparent | Reverse) {
+		return nil, nil
+	}
 	u := *p.url
+	u.User = p.auth
 	return &u, nil
 }
 
@@ -117,55 +118,22 @@ func (p *Proxy) closeIdle() {
 	}
 }
 
-// DialContext opens a connection to address by CONNECT through the proxy, as
-// Tunnel(nil) does.
+// DialContext opens a connection to address through the proxy, as Tunnel(nil)
+// does.
 func (p *Proxy) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	return p.connect(ctx, p.dialer(nil, "DialContext"), network, address)
+	return p.tunnel(ctx, p.dialer(nil, "DialContext"), network, address)
 }
 
 // Tunnel is a dialer that connects to the proxy from a host of Config.Net, or
-// by a plain dialer if from is nil, and has it CONNECT to the address. What the
-// caller then speaks is intercepted unless Passthrough lists the address.
+// by a plain dialer if from is nil, and has it lead to the address: by CONNECT
+// or by SOCKS5, with the credentials of Config.Auth. With ExplicitTLS each
+// tunnel is on a connection of its own, over HTTP/2 where Config.Outer has it.
+// With Transparent and Reverse it is a mere connection to the proxy, whatever
+// the address. What the caller then speaks is intercepted unless Passthrough
+// lists the address.
 func (p *Proxy) Tunnel(from Net) func(ctx context.Context, network, address string) (net.Conn, error) {
 	dial := p.dialer(from, "Tunnel")
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		return p.connect(ctx, dial, network, address)
+		return p.tunnel(ctx, dial, network, address)
 	}
-}
-
-func (p *Proxy) connect(ctx context.Context, dial dialFunc, network, address string) (net.Conn, error) {
-	if !strings.HasPrefix(network, "tcp") {
-		return nil, fmt.Errorf("mitm: CONNECT %s: network %q: want tcp", address, network)
-	}
-	conn, err := dial(ctx, network, p.url.Host)
-	if err != nil {
-		return nil, err
-	}
-	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
-	tunnel, err := askTunnel(conn, address)
-	if !stop() && err == nil {
-		err = context.Cause(ctx) // and perhaps a deadline is set that the caller has not asked for
-	}
-	if err != nil {
-		conn.Close()
-		return nil, fmt.Errorf("mitm: CONNECT %s: %w", address, err)
-	}
-	return tunnel, nil
-}
-
-// askTunnel sends CONNECT and reads its answer.
-func askTunnel(conn net.Conn, address string) (net.Conn, error) {
-	if _, err := fmt.Fprintf(conn, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", address, address); err != nil {
-		return nil, err
-	}
-	reader := bufio.NewReader(conn)
-	resp, err := http.ReadResponse(reader, &http.Request{Method: http.MethodConnect})
-	if err != nil {
-		return nil, err
-	}
-	if resp.StatusCode == http.StatusOK {
-		return ahead(conn, reader), nil
-	}
-	reason, _ := io.ReadAll(io.LimitReader(resp.Body, maxHead))
-	return nil, errors.New(resp.Status + ": " + strings.TrimSpace(string(reason)))
 }

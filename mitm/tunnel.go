@@ -25,23 +25,26 @@ type end struct {
 	rec    *netlog.ConnectionRecord
 }
 
-// passThrough dials the origin before it answers CONNECT, so that the client
-// hears of it if that fails.
-func (c *client) passThrough() {
+// passThrough dials the origin before it answers, so that the client hears of it
+// if that fails.
+func (c *client) passThrough(say answer) { c.passOn(c.rest(), say) }
+
+// passOn passes what comes by conn, which is c's.
+func (c *client) passOn(conn net.Conn, say answer) {
 	markTunnel(c.rec)
-	down := lookOut(c.rest())
+	down := lookOut(conn)
 	ctx, stop := down.while(c.proxy.ctx)
-	conn, rec, err := c.proxy.dial(ctx, c.route)
+	up, rec, err := c.proxy.dial(ctx, c.route)
 	stop()
 	if err != nil {
-		c.refuseConnect(http.StatusBadGateway, fmt.Errorf("upstream leg: %w", err))
+		say.refuse(http.StatusBadGateway, fmt.Errorf("upstream leg: %w", err))
 		return
 	}
 	markTunnel(rec)
-	t := &tunnel{proxy: c.proxy, down: end{down.conn(), c.conn, c.rec}, up: end{conn, conn, rec}, counts: true}
+	t := &tunnel{proxy: c.proxy, down: end{down.conn(), c.conn, c.rec}, up: end{up, up, rec}, counts: true}
 	defer rec.Close("closed")
-	defer conn.Close()
-	if !c.established() {
+	defer up.Close()
+	if !say.accept() {
 		rec.Close("the client has gone")
 		return
 	}

@@ -50,6 +50,7 @@ func (p *Proxy) dial(ctx context.Context, r route) (net.Conn, *netlog.Connection
 		Network:    "tcp",
 		Host:       r.target.String(),
 		OpenReason: wire.DialReason(ctx),
+		Proxy:      p.viaHost(),
 	})
 	conn, err := p.dialContext(ctx, r.target)
 	if err != nil {
@@ -76,8 +77,19 @@ func (p *Proxy) dialEnded(ctx context.Context, err error) error {
 }
 
 func (p *Proxy) dialContext(ctx context.Context, t target) (net.Conn, error) {
-	if p.net != nil {
-		return p.net.DialContext(ctx, "tcp", t.String())
+	if p.via != nil {
+		return p.dialVia(ctx, t)
 	}
-	return new(net.Dialer).DialContext(ctx, "tcp", t.String())
+	return p.dialHost(ctx, t.String())
+}
+
+// dialHost opens a connection to what is next on the way: an origin, or Via.
+func (p *Proxy) dialHost(ctx context.Context, address string) (net.Conn, error) {
+	switch {
+	case p.dialOrigin != nil:
+		return p.dialOrigin(ctx, "tcp", address)
+	case p.net != nil:
+		return p.net.DialContext(ctx, "tcp", address)
+	}
+	return new(net.Dialer).DialContext(ctx, "tcp", address)
 }

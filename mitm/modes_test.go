@@ -1,0 +1,99 @@
+package mitm_test
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"example.com/wiretest/alpn"
+	"example.com/wiretest/ca"
+	"example.com/wiretest/linkdelay"
+	"example.com/wiretest/mitm"
+)
+
+// inMode is a way to an origin that tests take.
+type inMode struct {
+	name  string
+	cfg   mitm.Config
+	brief bool // differs from another only in how it begins
+}
+
+var secret = url.UserPassword("user", "secret")
+
+// eachMode are all ways, but for the one that all other tests take. A Via is
+// made by newVia.
+func eachMode() []inMode {
+	h1, h2 := mitm.Leg{ALPN: alpn.Only(alpn.HTTP11)}, mitm.Leg{ALPN: alpn.Only(alpn.H2)}
+	return []inMode{
+		{"explicit with credentials", mitm.Config{Auth: secret}, true},
+		{"explicit over TLS by h1", mitm.Config{Mode: mitm.ExplicitTLS, Outer: h1}, false},
+		{"explicit over TLS by h2", mitm.Config{Mode: mitm.ExplicitTLS, Outer: h2}, true},
+		{"explicit over TLS by h2 with credentials", mitm.Config{Mode: mitm.ExplicitTLS, Outer: h2, Auth: secret}, false},
+		{"SOCKS5", mitm.Config{Mode: mitm.SOCKS5}, true},
+		{"SOCKS5 with credentials", mitm.Config{Mode: mitm.SOCKS5, Auth: secret}, false},
+		{"transparent", mitm.Config{Mode: mitm.Transparent}, false},
+		{"reverse", mitm.Config{Mode: mitm.Reverse}, false},
+		{"via http", mitm.Config{Via: "http://"}, true},
+		{"via https with credentials", mitm.Config{Via: "https://user:secret@"}, false},
+		{"via socks5 with credentials", mitm.Config{Via: "socks5://user:secret@"}, false},
+	}
+}
+
+// newVia starts another proxy, which passes everything through, and returns its
+// URL, of which via is the beginning.
+func newVia(t testing.TB, network *linkdelay.Network, authority *ca.Authority, via string) string {
+	t.Helper()
+	scheme, user, _ := strings.Cut(via, "://")
+	cfg := mitm.Config{CA: authority, Net: network.Host("via.test"), Passthrough: []string{"origin.test", "127.0.0.1"}}
+	cfg.Mode = map[string]mitm.Mode{"http": mitm.Explicit, "https": mitm.ExplicitTLS, "socks5": mitm.SOCKS5}[scheme]
+	if user != "" {
+		cfg.Auth = secret
+	}
+	return via + mitm.New(t, &cfg).Addr()
+}
+
+// inBubbles runs body for every pair of protocols in virtual time.
+func inBubbles(t *testing.T, cfg mitm.Config, serve func(*side), body func(*testing.T, *rawStage)) {
+	t.Helper()
+	for _, down := range []string{alpn.HTTP11, alpn.H2} {
+		for _, up := range []string{alpn.HTTP11, alpn.H2} {
+			t.Run(pairName(down, up), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					body(t, newRawStage(t, linkdelay.NewNetwork(t, linkdelay.Link{}), cfg, down, up, serve))
+				})
+			})
+		}
+	}
+}
+
+func TestMatrixInEveryMode(t *testing.T) {
+	for _, m := range eachMode() {
+		if m.brief {
+			continue
+		}
+		t.Run(m.name, func(t *testing.T) {
+			for _, c := range append(cells(), moreCells()...) {
+				t.Run(c.name, func(t *testing.T) {
+					serve, run := c.ends()
+					inBubbles(t, m.cfg, serve, run)
+				})
+			}
+		})
+	}
+}
+
+// On sockets the first cells stand for all.
+func TestModesOnSockets(t *testing.T) {
+	for _, m := range eachMode() {
+		t.Run(m.name, func(t *testing.T) {
+			for _, c := range cells()[:4] {
+				t.Run(c.name, func(t *testing.T) {
+					serve, run := c.ends()
+					network := linkdelay.NewLoopback(t, linkdelay.Link{})
+					run(t, newRawStage(t, network, m.cfg, alpn.H2, alpn.H2, serve))
+				})
+			}
+		})
+	}
+}

@@ -1,0 +1,220 @@
+package mitm
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"strconv"
+	"syscall"
+)
+
+// Words of SOCKS5 (RFC 1928, sections 3 to 6, and RFC 1929).
+const (
+	noAuthentication = 0x00
+	userAndPassword  = 0x02
+	noneAcceptable   = 0xff
+
+	passwordVersion = 1
+
+	commandConnect      = 1
+	commandBind         = 2
+	commandUDPAssociate = 3
+
+	addressIPv4 = 1
+	addressName = 3
+	addressIPv6 = 4
+
+	replySucceeded           = 0
+	replyFailure             = 1
+	replyNetworkUnreachable  = 3
+	replyHostUnreachable     = 4
+	replyRefused             = 5
+	replyCommandNotSupported = 7
+	replyAddressNotSupported = 8
+)
+
+// socks serves a client of SOCKS5.
+func (c *client) socks() {
+	if err := c.socksGreeting(); err != nil {
+		c.end("SOCKS5: " + oneLine(err))
+		return
+	}
+	t, reply, err := c.socksRequest()
+	if err != nil {
+		c.refuseSocks(reply, err)
+		return
+	}
+	c.reach(t, answer{
+		func() bool { return c.replySocks(replySucceeded) },
+		func(_ int, err error) { c.refuseSocks(replyFor(err), err) },
+	})
+}
+
+// take reads n bytes of a part of the conversation.
+func (c *client) take(n int, part string) ([]byte, error) {
+	b := make([]byte, n)
+	if _, err := io.ReadFull(c.reader, b); err != nil {
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil, fmt.Errorf("client closed it in the middle of %s", part)
+		}
+		return nil, fmt.Errorf("in %s: %w", part, bare(err))
+	}
+	return b, nil
+}
+
+// takeCounted reads what is behind its own length in one byte.
+func (c *client) takeCounted(part string) ([]byte, error) {
+	n, err := c.take(1, part)
+	if err != nil {
+		return nil, err
+	}
+	return c.take(int(n[0]), part)
+}
+
+// socksGreeting agrees on a method, and takes the credentials.
+func (c *client) socksGreeting() error {
+	const part = "its greeting"
+	if _, err := c.take(1, part); err != nil { // the version, which was looked at
+		return err
+	}
+	methods, err := c.takeCounted(part)
+	if err != nil {
+		return err
+	}
+	want := byte(noAuthentication)
+	if c.proxy.auth != nil {
+		want = userAndPassword
+	}
+	for _, method := range methods {
+		if method == want {
+			return c.socksMethod(want)
+		}
+	}
+	c.conn.Write([]byte{socksVersion, noneAcceptable})
+	if want == userAndPassword {
+		return fmt.Errorf("proxy authentication: the client offers the methods %v, not %d, user and password (RFC 1929)", methods, want)
+	}
+	return fmt.Errorf("the client offers the methods %v, not %d, none; Config.Auth is nil", methods, want)
+}
+
+func (c *client) socksMethod(method byte) error {
+	if _, err := c.conn.Write([]byte{socksVersion, method}); err != nil {
+		return bare(err)
+	}
+	if method == noAuthentication {
+		return nil
+	}
+	return c.socksCredentials()
+}
+
+// socksCredentials is RFC 1929, section 2.
+func (c *client) socksCredentials() error {
+	const part = "its credentials"
+	version, err := c.take(1, part)
+	if err != nil {
+		return err
+	}
+	if version[0] != passwordVersion {
+		return fmt.Errorf("credentials begin with version %d, not %d (RFC 1929, section 2)", version[0], passwordVersion)
+	}
+	user, err := c.takeCounted(part)
+	if err != nil {
+		return err
+	}
+	password, err := c.takeCounted(part)
+	if err != nil {
+		return err
+	}
+	if err := c.proxy.wrongCredentials(string(user), string(password)); err != nil {
+		c.conn.Write([]byte{passwordVersion, 1})
+		return err
+	}
+	_, err = c.conn.Write([]byte{passwordVersion, 0})
+	return err
+}
+
+// socksRequest is RFC 1928, section 4. With an error comes the reply for it.
+func (c *client) socksRequest() (target, byte, error) {
+	head, err := c.take(4, "its request")
+	if err != nil {
+		return target{}, replyFailure, err
+	}
+	command, kind := head[1], head[3]
+	if head[0] != socksVersion || head[2] != 0 {
+		return target{}, replyFailure, fmt.Errorf("request begins with % x: want version 5, and 0 in the third place", head)
+	}
+	host, reply, err := c.socksHost(kind)
+	if err != nil {
+		return target{}, reply, err
+	}
+	port, err := c.take(2, "its request")
+	if err != nil {
+		return target{}, replyFailure, err
+	}
+	if command != commandConnect {
+		return target{}, replyCommandNotSupported, fmt.Errorf("%s: only CONNECT", socksCommand(command))
+	}
+	t, err := parseTarget(net.JoinHostPort(host, strconv.Itoa(int(port[0])<<8|int(port[1]))))
+	return t, replyFailure, err
+}
+
+func socksCommand(command byte) string {
+	switch command {
+	case commandBind:
+		return "BIND"
+	case commandUDPAssociate:
+		return "UDP ASSOCIATE"
+	}
+	return fmt.Sprintf("command %d", command)
+}
+
+func (c *client) socksHost(kind byte) (host string, reply byte, err error) {
+	const part = "its request"
+	var b []byte
+	switch kind {
+	case addressIPv4:
+		b, err = c.take(4, part)
+	case addressIPv6:
+		b, err = c.take(16, part)
+	case addressName:
+		b, err = c.takeCounted(part)
+		return string(b), replyFailure, err
+	default:
+		return "", replyAddressNotSupported, fmt.Errorf("address type %d: want 1, 3 or 4 (RFC 1928, section 5)", kind)
+	}
+	addr, _ := netip.AddrFromSlice(b)
+	return addr.Unmap().String(), replyFailure, err
+}
+
+// replySocks reports whether the client could be told.
+func (c *client) replySocks(reply byte) bool {
+	if _, err := c.conn.Write([]byte{socksVersion, reply, 0, addressIPv4, 0, 0, 0, 0, 0, 0}); err != nil {
+		c.end("SOCKS5: reply: " + oneLine(bare(err)))
+		return false
+	}
+	return true
+}
+
+// refuseSocks answers and ends the connection.
+func (c *client) refuseSocks(reply byte, err error) {
+	reason := "SOCKS5: " + oneLine(err)
+	c.rec.Close(reason) // first, so that whoever has the reply can rely on the record
+	c.replySocks(reply)
+	c.end(reason)
+}
+
+// replyFor is the reply for an origin that could not be reached.
+func replyFor(err error) byte {
+	var dns *net.DNSError
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return replyRefused
+	case errors.Is(err, syscall.ENETUNREACH):
+		return replyNetworkUnreachable
+	case errors.As(err, &dns), errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ETIMEDOUT):
+		return replyHostUnreachable
+	}
+	return replyFailure
+}

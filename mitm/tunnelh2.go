@@ -1,0 +1,87 @@
+package mitm
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+
+	"golang.org/x/net/http2"
+)
+
+// askTunnelH2 is askTunnel over HTTP/2 (RFC 9113, section 8.5), on a connection
+// that has no other stream.
+func askTunnelH2(conn *tls.Conn, auth *url.Userinfo, address string) (net.Conn, error) {
+	cc, err := new(http2.Transport).NewClientConn(conn)
+	if err != nil {
+		return nil, err
+	}
+	body, words := io.Pipe()
+	ctx, cancel := context.WithCancel(context.Background())
+	req := (&http.Request{
+		Method: http.MethodConnect,
+		URL:    &url.URL{Scheme: "https", Host: address},
+		Host:   address,
+		Header: http.Header{"User-Agent": nil},
+		Body:   body,
+	}).WithContext(ctx)
+	if auth != nil {
+		req.Header.Set("Proxy-Authorization", basic(auth))
+	}
+	resp, err := cc.RoundTrip(req)
+	if err == nil && resp.StatusCode/100 != 2 {
+		err = refusal(resp)
+	}
+	if err != nil {
+		cancel()
+		words.Close()
+		cc.Close()
+		return nil, err
+	}
+	end := &h2Asked{words, func() {
+		cancel()
+		resp.Body.Close()
+		cc.Close()
+	}}
+	return &h2AskedConn{newStreamConn(conn.LocalAddr(), conn.RemoteAddr(), resp.Body, end), end}, nil
+}
+
+// h2Asked writes to the proxy's end.
+type h2Asked struct {
+	words *io.PipeWriter
+	end   func()
+}
+
+// Write also waits for the Read behind the one that took p, and so until p was
+// handed to the connection.
+func (a *h2Asked) Write(p []byte) (int, error) {
+	n, err := a.words.Write(p)
+	if err == nil {
+		_, err = a.words.Write(nil)
+	}
+	return n, err
+}
+
+func (a *h2Asked) CloseWrite() error { return a.words.Close() }
+func (a *h2Asked) Interrupt()        { a.words.CloseWithError(os.ErrDeadlineExceeded) }
+
+// h2AskedConn ends its connection with its only stream.
+type h2AskedConn struct {
+	*streamConn
+	out *h2Asked
+}
+
+// Close ends the stream as a whole one, and so the connection.
+func (c *h2AskedConn) Close() error {
+	c.once.Do(func() {
+		close(c.closed)
+		c.interrupt()
+		c.out.words.Close()
+		c.out.end()
+		c.pump.Wait()
+	})
+	return nil
+}
