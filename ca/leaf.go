@@ -42,6 +42,28 @@ type draft struct {
 	then     func(*tls.Certificate) error // likewise, with what is shown
 }
 
+// LeafWith is a new [Authority.Leaf] whose template edit changes, if it is not nil,
+// and that has a fault, unless that is "". It is not cached.
+func (a *Authority) LeafWith(fault Fault, edit func(*x509.Certificate), identities ...string) (*tls.Certificate, error) {
+	s, err := parseSubject(anyUsage, identities)
+	if err != nil {
+		return nil, err
+	}
+	key, err := newSigner()
+	if err != nil {
+		return nil, fmt.Errorf("ca: leaf for %v: %w", &s, err)
+	}
+	var edits []func(*x509.Certificate)
+	if edit != nil {
+		edits = append(edits, edit)
+	}
+	m, err := a.mintFor(s, key, key.Public(), fault, edits...)
+	if err != nil {
+		return nil, fmt.Errorf("ca: leaf for %v: %w", &s, err)
+	}
+	return m.cert, nil
+}
+
 // mint issues a leaf with a new key, and with a fault unless that is "".
 func (a *Authority) mint(s subject, fault Fault) (*minted, error) {
 	key, err := newSigner()
@@ -55,7 +77,7 @@ func (a *Authority) mint(s subject, fault Fault) (*minted, error) {
 	return m, nil
 }
 
-func (a *Authority) mintFor(s subject, key crypto.Signer, public crypto.PublicKey, fault Fault) (*minted, error) {
+func (a *Authority) mintFor(s subject, key crypto.Signer, public crypto.PublicKey, fault Fault, edits ...func(*x509.Certificate)) (*minted, error) {
 	now, by := time.Now(), a.hierarchy()
 	d := &draft{subject: s, template: leafTemplate(s, now), issuer: by.issuer(), chain: by.chain()}
 	if err := d.setKey(key, public); err != nil {
@@ -68,6 +90,9 @@ func (a *Authority) mintFor(s subject, key crypto.Signer, public crypto.PublicKe
 	}
 	if a.cfg.Leaf != nil {
 		a.cfg.Leaf(d.template)
+	}
+	for _, edit := range edits {
+		edit(d.template)
 	}
 	cert, err := d.certificate()
 	if err != nil {

@@ -28,6 +28,7 @@ type Connection struct {
 	Host       string // authority it is for, as host:port; what the client asked, not an address
 	ServerName string // SNI (RFC 6066, section 3); "" if none was sent
 	Proxy      string // host:port of the proxy it goes through; "" is none
+	Rule       string // which rule of the recording fixture decided about it; "" is none
 	Local      string // address of the recording side
 	Remote     string // address of the other side
 

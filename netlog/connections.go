@@ -28,6 +28,7 @@ func connectionColumns(epoch *time.Time) []column[Connection] {
 		{head: "leg", cell: func(c *Connection) string { return string(c.Leg) }},
 		{head: "host", width: 32, cell: func(c *Connection) string { return c.Host }},
 		{head: "proxy", width: 24, cell: func(c *Connection) string { return c.Proxy }},
+		{head: "rule", width: 24, cell: func(c *Connection) string { return c.Rule }},
 		{head: "spoke", cell: spoke},
 		{head: "ALPN", width: 28, cell: negotiated},
 		{head: "issuer", width: 20, cell: func(c *Connection) string { return c.Issuer }},

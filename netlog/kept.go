@@ -43,6 +43,7 @@ type connectionForm struct {
 	Host            string    `json:"host,omitzero"`
 	ServerName      string    `json:"server_name,omitzero"`
 	Proxy           string    `json:"proxy,omitzero"`
+	Rule            string    `json:"rule,omitzero"`
 	Local           string    `json:"local,omitzero"`
 	Remote          string    `json:"remote,omitzero"`
 	TLSVersion      uint16    `json:"tls_version,omitzero"`

@@ -21,6 +21,12 @@ type ClientConfig struct {
 	// MaxStreams keeps Limit from being more on h2, whatever the server states;
 	// 0 is no limit of the client's own.
 	MaxStreams int
+	// Speak is "h2" or "http/1.1": what is spoken, whatever the record says. "" is
+	// what the record says.
+	Speak string
+	// StreamWindow is the initial window for the answer on one stream of h2, in
+	// bytes, and ConnWindow that for all of a connection; 0 is net/http's choice.
+	StreamWindow, ConnWindow int
 	// ExpectContinue is how long a request with Expect: 100-continue keeps its
 	// body back for want of an answer (RFC 9110, section 10.1.1); 0 is a second.
 	ExpectContinue time.Duration
@@ -40,7 +46,7 @@ type ClientConn struct {
 	onChange func()
 
 	limit      atomic.Int64 // that the server states
-	maxStreams int          // the client's own; 0 is none
+	maxStreams atomic.Int64 // the client's own; 0 is none
 	done       chan struct{}
 	ended      atomic.Bool   // done is closed or about to be
 	greet      chan struct{} // closed after the first settings
@@ -59,16 +65,18 @@ const initialLimit = 100
 // handshake. When it fails, conn is closed.
 func NewClientConn(conn net.Conn, cfg ClientConfig) (*ClientConn, error) {
 	c := &ClientConn{
-		tls:        stateOf(conn),
-		onChange:   cfg.OnChange,
-		maxStreams: cfg.MaxStreams,
-		done:       make(chan struct{}),
-		greet:      make(chan struct{}),
-		turn:       make(chan struct{}, 1),
+		tls:      stateOf(conn),
+		onChange: cfg.OnChange,
+		done:     make(chan struct{}),
+		greet:    make(chan struct{}),
+		turn:     make(chan struct{}, 1),
 	}
 	c.rec = recordFor(cfg.Record, c.tls)
-	c.protocol = protocolOf(c.rec)
+	if c.protocol = cfg.Speak; c.protocol == "" {
+		c.protocol = protocolOf(c.rec)
+	}
 	c.limit.Store(initialLimit)
+	c.maxStreams.Store(int64(cfg.MaxStreams))
 	if c.protocol == protoHTTP1 {
 		c.limit.Store(1)
 		close(c.greet)
@@ -109,6 +117,10 @@ func (c *ClientConn) start(cfg ClientConfig) (err error) {
 		ExpectContinueTimeout: cfg.ExpectContinue,
 		ReadBufferSize:        clientReadBuffer,
 		WriteBufferSize:       clientWriteBuffer,
+		HTTP2: &http.HTTP2Config{
+			MaxReceiveBufferPerStream:     cfg.StreamWindow,
+			MaxReceiveBufferPerConnection: cfg.ConnWindow,
+		},
 	}
 	if cfg.ExpectContinue == 0 {
 		transport.ExpectContinueTimeout = time.Second
@@ -120,12 +132,23 @@ func (c *ClientConn) start(cfg ClientConfig) (err error) {
 // Limit is how many requests may be in flight: 1 on http/1.1; on h2 what the
 // server stated, 100 before it did, and never more than ClientConfig.MaxStreams.
 func (c *ClientConn) Limit() int {
-	stated := int(c.limit.Load())
-	if c.maxStreams > 0 {
-		return min(stated, c.maxStreams)
+	stated, own := int(c.limit.Load()), int(c.maxStreams.Load())
+	if own > 0 {
+		return min(stated, own)
 	}
 	return stated
 }
+
+// SetMaxStreams changes ClientConfig.MaxStreams. Requests that are under way stay.
+func (c *ClientConn) SetMaxStreams(n int) {
+	if c.maxStreams.Swap(int64(n)) != int64(n) {
+		c.changed()
+	}
+}
+
+// TLS is the connection's state when it was made; nil on a plain one. It is not to
+// be changed.
+func (c *ClientConn) TLS() *tls.ConnectionState { return c.tls }
 
 // Greeted is closed when the server's first settings have come, so that Limit
 // is no longer a guess; on http/1.1 from the start. Requests do not wait for

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"context"
 	"net/http"
 	"sync/atomic"
 )
@@ -25,6 +26,43 @@ type Fault struct {
 // are nested in their order.
 type Action func(w http.ResponseWriter, r *http.Request, next http.Handler)
 
+// Faults are those of something else than a Server, as of a proxy's other side: it
+// counts the requests itself, in the order of its calls.
+type Faults struct {
+	all     []*fault
+	counted atomic.Int64
+}
+
+// NewFaults returns nil if there are none.
+func NewFaults(all []Fault) *Faults {
+	if len(all) == 0 {
+		return nil
+	}
+	f := new(Faults)
+	for _, one := range all {
+		f.all = append(f.all, &fault{Fault: one})
+	}
+	return f
+}
+
+// Around counts r, and returns next within the faults that are meant for it; nil
+// if none is.
+func (f *Faults) Around(r *http.Request, next http.Handler) http.Handler {
+	n, around := f.counted.Add(1), http.Handler(nil)
+	for i := len(f.all) - 1; i >= 0; i-- {
+		if one := f.all[i]; one.means(n, r) {
+			around = one.around(next)
+			next = around
+		}
+	}
+	return around
+}
+
+// WithStream has StreamOf return s for requests with this context.
+func WithStream(ctx context.Context, s *Stream) context.Context {
+	return context.WithValue(ctx, requestKey, s)
+}
+
 // fault is a Fault of a Server.
 type fault struct {
 	Fault
@@ -46,8 +84,7 @@ func (s *Server) handlerFor(n int64, r *http.Request) http.Handler {
 	h := s.cfg.Handler
 	for i := len(s.faults) - 1; i >= 0; i-- {
 		if f := s.faults[i]; f.means(n, r) {
-			next := h
-			h = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { f.Do(w, r, next) })
+			h = f.around(h)
 		}
 	}
 	return h
@@ -59,6 +96,10 @@ func (s *Stream) nth() int64 {
 		return 0
 	}
 	return s.ordinal
+}
+
+func (f *fault) around(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { f.Do(w, r, next) })
 }
 
 func (f *fault) means(n int64, r *http.Request) bool {

@@ -111,13 +111,44 @@ func (p *Pool) leave(host string, w *waiter, cause error) {
 	}
 }
 
+// Forget closes all connections to host, also those in use, ends all waiting for
+// one, and what was known of it is known no more.
+func (p *Pool) Forget(host string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	h := p.hosts[host]
+	if h == nil {
+		return
+	}
+	delete(p.hosts, host)
+	for _, d := range h.dials {
+		d.cancel(errForgotten)
+	}
+	h.forgotten = true
+	h.shut(errForgotten)
+}
+
+var errForgotten = errors.New("wire: pool: its connections are not wanted anymore")
+
+// Conns are the open connections, in no order.
+func (p *Pool) Conns() (all []*ClientConn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, h := range p.hosts {
+		for conn := range h.conns {
+			all = append(all, conn.client)
+		}
+	}
+	return all
+}
+
 // Close closes all connections, ends all waiting and waits for dials to end.
 // It is idempotent.
 func (p *Pool) Close() error {
 	p.mu.Lock()
 	p.closed = true
 	for _, h := range p.hosts {
-		h.shut()
+		h.shut(errPoolClosed)
 	}
 	p.mu.Unlock()
 	p.cancel()

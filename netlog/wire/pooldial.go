@@ -101,7 +101,7 @@ func (h *poolHost) dialled(d *dial, client *ClientConn, err error) {
 	switch {
 	case err != nil:
 		h.dialFailed(owner, err)
-	case p.closed:
+	case p.closed, h.forgotten:
 		p.closeConn(client)
 	default:
 		h.join(conn)

@@ -20,6 +20,8 @@ type poolHost struct {
 	http1    int                      // http/1.1 connections that have not left
 	dials    []*dial                  // that run
 	waiting  []*waiter                // in order of their calls
+
+	forgotten bool // nothing joins it anymore
 }
 
 // pooledConn is a connection of a Pool.
@@ -195,9 +197,9 @@ func (h *poolHost) drop(w *waiter) bool {
 }
 
 // shut ends all waiting and closes all connections.
-func (h *poolHost) shut() {
+func (h *poolHost) shut(why error) {
 	for _, w := range h.waiting {
-		w.fail(errPoolClosed)
+		w.fail(why)
 	}
 	h.waiting = nil
 	for conn := range h.conns {

@@ -37,12 +37,13 @@ type Server struct {
 	ctx    context.Context // of all requests; ends with Close
 	cancel context.CancelFunc
 	h1     *http.Server
-	h2     func() *http2Server // made at the first connection that speaks it
 
 	ordinals *atomic.Int64 // of requests; nil if there are no faults
 	faults   []*fault
 
-	mu      sync.Mutex // never held while blocking
+	mu      sync.Mutex   // never held while blocking
+	h2      *http2Server // nil before the first connection that speaks it; guarded by mu
+	limit   int          // of streams; guarded by mu
 	conns   map[*servedConn]struct{}
 	running map[*running]struct{}
 	spare   []*running
@@ -63,6 +64,7 @@ func NewServer(cfg ServerConfig) *Server {
 	}
 	s := &Server{
 		cfg:     cfg,
+		limit:   cfg.MaxConcurrentStreams,
 		conns:   make(map[*servedConn]struct{}),
 		running: make(map[*running]struct{}),
 		idle:    make(chan struct{}),
@@ -70,7 +72,6 @@ func NewServer(cfg ServerConfig) *Server {
 	s.setFaults(cfg.Faults)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.h1 = newHTTP1Server(s)
-	s.h2 = sync.OnceValue(func() *http2Server { return newHTTP2Server(s) })
 	return s
 }
 
@@ -89,10 +90,38 @@ func (s *Server) ServeConn(conn net.Conn, rec *netlog.ConnectionRecord) {
 	defer s.remove(c)
 	defer c.Close()
 	if c.protocol == protoH2 {
-		s.h2().serve(c)
+		s.http2().serve(c)
 		return
 	}
 	serveHTTP1(s.h1, c)
+}
+
+func (s *Server) http2() *http2Server {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.h2 == nil {
+		s.h2 = newHTTP2Server(s, s.limit)
+	}
+	return s.h2
+}
+
+// SetMaxConcurrentStreams changes the limit in flight. New connections begin with
+// it; open ones state it in a further SETTINGS, but never more than they began
+// with, which is what net/http keeps to. A client that exceeds a limit which was
+// lowered is not refused.
+func (s *Server) SetMaxConcurrentStreams(n int) {
+	var open []*servedConn
+	s.mu.Lock()
+	s.limit, s.h2 = n, nil
+	for c := range s.conns {
+		if c.protocol == protoH2 {
+			open = append(open, c)
+		}
+	}
+	s.mu.Unlock()
+	for _, c := range open {
+		c.tap.Control().limitStreams(n) // an error is that it is over
+	}
 }
 
 func (s *Server) add(c *servedConn) bool {

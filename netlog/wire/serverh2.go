@@ -17,11 +17,11 @@ type http2Server struct {
 // newHTTP2Server binds an http2.Server to an http.Server, which gives it a
 // pool of channels of its own: those of the pool that it would else share with
 // all others must not cross from one synctest bubble to another.
-func newHTTP2Server(s *Server) *http2Server {
+func newHTTP2Server(s *Server, limit int) *http2Server {
 	h := &http2Server{
 		base: &http.Server{ErrorLog: s.cfg.ErrorLog},
 		srv: &http2.Server{
-			MaxConcurrentStreams:         uint32(s.cfg.MaxConcurrentStreams),
+			MaxConcurrentStreams:         uint32(limit),
 			MaxUploadBufferPerStream:     window(s.cfg.StreamWindow),
 			MaxUploadBufferPerConnection: window(s.cfg.ConnWindow),
 		},
