@@ -152,3 +152,45 @@ func TestHandshakesAfterCloseFail(t *testing.T) {
 	assert.Error(t, err)
 	assert.Empty(t, s.Log().Connections())
 }
+
+// go#38370: Close while handlers of HTTP/2 begin. sse#26, where it waited for an
+// event stream, is TestCloseEndsWhatIsGoingOn; go#50027, where goroutines
+// remained, is all of those with leavesNothing.
+func TestCloseRacesHandlersThatBegin(t *testing.T) {
+	leavesNothing(t)
+	for _, proto := range []string{alpn.H2, alpn.HTTP11} {
+		for range 10 {
+			s, err := origin.Start(&origin.Config{ALPN: alpn.Only(proto), Handler: hello})
+			require.NoError(t, err)
+			var all sync.WaitGroup
+			begun := make(chan struct{}, 4)
+			for range cap(begun) {
+				client := &http.Client{Transport: s.Transport(nil)}
+				all.Go(func() {
+					for first := true; ; first = false {
+						resp, err := client.Get(s.URL)
+						if first {
+							begun <- struct{}{}
+						}
+						if err != nil {
+							return
+						}
+						_, err = io.ReadAll(resp.Body)
+						resp.Body.Close()
+						if err != nil {
+							return
+						}
+					}
+				})
+			}
+			for range cap(begun) {
+				<-begun
+			}
+			assert.NoError(t, s.Close())
+			all.Wait()
+			for _, q := range s.Log().Requests() {
+				assert.False(t, q.End.IsZero(), "%s: open in the ledger", proto)
+			}
+		}
+	}
+}

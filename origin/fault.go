@@ -44,6 +44,28 @@ func GoAway(w http.ResponseWriter, r *http.Request, next http.Handler) { wire.Go
 // "too_many_pings", say.
 func GoAwayWith(code http2.ErrCode, debug string) Action { return wire.GoAwayWith(code, debug) }
 
+// GoAwayAt says GOAWAY with a last stream of one's choice, which is the highest
+// that is served, whatever the request's own is: 0 refuses all, as those of other
+// handlers that have begun, and 1<<31-1 only announces the end. A request up to it
+// is served, one above it is refused. After an earlier GOAWAY the last stream
+// cannot go up; then the request is reset. On HTTP/1.1 it is LastOne.
+func GoAwayAt(last int64, code http2.ErrCode, debug string) Action {
+	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		s := wire.StreamOf(r)
+		if s == nil || s.ID() == 0 {
+			LastOne(w, r, next)
+			return
+		}
+		if s.Control().GoAway(last, code, debug) != nil {
+			Reset(w, r, next)
+		}
+		if s.ID() > last {
+			panic(http.ErrAbortHandler)
+		}
+		next.ServeHTTP(w, r)
+	}
+}
+
 // LastOne serves the request as the connection's last: by GOAWAY NO_ERROR that
 // names its stream, or by Connection: close on HTTP/1.1.
 func LastOne(w http.ResponseWriter, r *http.Request, next http.Handler) { wire.LastOne(w, r, next) }
