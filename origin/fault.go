@@ -45,8 +45,9 @@ func GoAway(w http.ResponseWriter, r *http.Request, next http.Handler) { wire.Go
 func GoAwayWith(code http2.ErrCode, debug string) Action { return wire.GoAwayWith(code, debug) }
 
 // GoAwayAt says GOAWAY with a last stream of one's choice, which is the highest
-// that is served, whatever the request's own is: 0 refuses all, as those of other
-// handlers that have begun, and 1<<31-1 only announces the end. A request up to it
+// that is served, whatever the request's own is: 0 refuses all, also what other
+// handlers are at, and 1<<31-1 only announces the end. (Clients' streams have odd
+// numbers; to some clients an even one is a protocol error.) A request up to it
 // is served, one above it is refused. After an earlier GOAWAY the last stream
 // cannot go up; then the request is reset. On HTTP/1.1 it is LastOne.
 func GoAwayAt(last int64, code http2.ErrCode, debug string) Action {

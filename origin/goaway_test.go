@@ -119,7 +119,7 @@ func TestGoAwayAfterTheBodyWasSent(t *testing.T) {
 			told := ask(client, req)
 			all := s.Log().Requests()
 			assert.EqualValues(t, len("order"), all[1].BodyBytesUp)
-			assert.Equal(t, "refused by GOAWAY NO_ERROR last stream 2", all[1].Err)
+			assert.Equal(t, "refused by GOAWAY NO_ERROR last stream 1", all[1].Err)
 			if again {
 				assert.Equal(t, "200 OK hello", told)
 				assert.Len(t, all, 3)

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// GoAway refuses the request by GOAWAY NO_ERROR, whose last stream is the one
-// before it; the connection carries no more requests and closes when those that
+// GoAway refuses the request by GOAWAY NO_ERROR, whose last stream is the client's
+// one before it; the connection carries no more requests and closes when those that
 // came before have ended (RFC 9113, section 6.8). On HTTP/1.1, where nothing
 // like it can be said, the connection closes without an answer.
 func GoAway(w http.ResponseWriter, r *http.Request, next http.Handler) {
@@ -18,7 +18,7 @@ func GoAway(w http.ResponseWriter, r *http.Request, next http.Handler) {
 func GoAwayWith(code http2.ErrCode, debug string) Action {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		if s := StreamOf(r); s != nil && s.id != 0 {
-			s.Control().GoAway(s.ID()-1, code, debug)
+			s.Control().GoAway(max(0, s.ID()-2), code, debug)
 		}
 		if f := foreignOf(r); f != nil {
 			f.Reset(http2.ErrCodeRefusedStream)

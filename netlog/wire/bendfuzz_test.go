@@ -73,7 +73,7 @@ func bendBy(op byte, s *wire.Stream) {
 	case 'G':
 		c.GoAway(s.ID(), http2.ErrCodeNo, "up to this")
 	case 'g':
-		c.GoAway(s.ID()-1, http2.ErrCodeNo, "before this")
+		c.GoAway(max(0, s.ID()-2), http2.ErrCodeNo, "before this")
 	}
 }
 

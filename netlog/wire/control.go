@@ -53,8 +53,9 @@ func (c *Control) bend(op string, change func(*interposer) error) error {
 }
 
 // GoAway sends GOAWAY (RFC 9113, section 6.8). last is the highest stream that
-// is, or will be, served: Stream.ID for "up to this request", one less for
-// "before this request"; 1<<31-1 only announces that the end is near.
+// is, or will be, served: Stream.ID for "up to this request", two less, or 0, for
+// "before this request"; 1<<31-1 only announces that the end is near. Clients'
+// streams have odd numbers, and some clients take an even one for a protocol error.
 //
 // A server then ignores the streams above last, calls no handler for them, and
 // cancels handlers that it called already. It answers the others, and closes

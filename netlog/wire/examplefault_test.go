@@ -39,10 +39,10 @@ func ExampleFault() {
 		fmt.Printf("%d %q\n", q.Status, q.Err)
 	}
 	// Output:
-	// 2 requests "GOAWAY NO_ERROR last stream 2, sent"
+	// 2 requests "GOAWAY NO_ERROR last stream 1, sent"
 	// 2 requests ""
 	// 200 ""
-	// 0 "refused by GOAWAY NO_ERROR last stream 2"
+	// 0 "refused by GOAWAY NO_ERROR last stream 1"
 	// 200 ""
 	// 200 ""
 }

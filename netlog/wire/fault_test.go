@@ -86,7 +86,7 @@ func TestFaults(t *testing.T) {
 		do     wire.Action
 		h1, h2 string // what the server records of the request
 	}{
-		{"goaway", wire.GoAway, "connection closed before the answer ended: closed by server", "refused by GOAWAY NO_ERROR last stream 2"},
+		{"goaway", wire.GoAway, "connection closed before the answer ended: closed by server", "refused by GOAWAY NO_ERROR last stream 1"},
 		{"last", wire.LastOne, "", ""},
 		{"refuse", wire.Refuse, "connection closed before the answer ended: closed by server", "RST_STREAM REFUSED_STREAM sent by server"},
 		{"reset", wire.Reset, "connection closed before the answer ended: reset by server", "RST_STREAM INTERNAL_ERROR sent by server"},
