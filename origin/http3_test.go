@@ -177,7 +177,7 @@ func TestBothEndsOfHTTP3CountTheSame(t *testing.T) {
 		s := origin.New(t, &origin.Config{Net: network.Host("origin.test"), HTTP3: &origin.HTTP3{}, Handler: origin.Trailers(http.Header{"Sum": {"1"}}, sizedAnswer(50_000))})
 		log := netlog.New(t)
 		rec := log.Open(netlog.Connection{Host: s.Addr})
-		conn, err := h3.Browser(s.HTTP3Transport(network.Host("pc.test")))(t.Context(), s.Addr, rec)
+		conn, err := h3.Browser(s.HTTP3Transport(network.Host("pc.test")))(t.Context(), s.Addr, s.Addr, rec)
 		require.NoError(t, err)
 		for range 3 {
 			req := must(http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+"/x", nil))

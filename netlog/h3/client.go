@@ -37,9 +37,13 @@ type BrowserConn = interface {
 // connections that are recorded. Of tr, Dial, TLSClientConfig and QUICConfig are
 // used, and its pool is not. A ClientSessionCache in TLSClientConfig makes it
 // resume sessions, and send requests in 0-RTT.
-func Browser(tr *http3.Transport) func(ctx context.Context, host string, rec *netlog.ConnectionRecord) (BrowserConn, error) {
-	return func(ctx context.Context, host string, rec *netlog.ConnectionRecord) (BrowserConn, error) {
-		return dial(ctx, tr, host, rec)
+func Browser(tr *http3.Transport) func(ctx context.Context, host, alternative string, rec *netlog.ConnectionRecord) (BrowserConn, error) {
+	return func(ctx context.Context, host, alternative string, rec *netlog.ConnectionRecord) (BrowserConn, error) {
+		c, err := dial(ctx, tr, host, alternative, rec)
+		if err != nil {
+			return nil, err // not a nil *clientConn
+		}
+		return c, nil
 	}
 }
 
@@ -54,7 +58,7 @@ type clientConn struct {
 	http *http3.ClientConn // what the next request goes by; guarded by mu
 }
 
-func dial(ctx context.Context, tr *http3.Transport, host string, rec *netlog.ConnectionRecord) (*clientConn, error) {
+func dial(ctx context.Context, tr *http3.Transport, host, alternative string, rec *netlog.ConnectionRecord) (*clientConn, error) {
 	if tr.Dial == nil {
 		return nil, errors.New("h3: Browser: the Transport has no Dial: set that of a Dialer")
 	}
@@ -63,7 +67,7 @@ func dial(ctx context.Context, tr *http3.Transport, host string, rec *netlog.Con
 	rec.Update(func(n *netlog.Connection) {
 		n.Network, n.ServerName, n.Offered = "udp", serverName(cfg), cfg.NextProtos
 	})
-	conn, err := tr.Dial(ctx, host, cfg, c.quicOf(tr))
+	conn, err := tr.Dial(ctx, alternative, cfg, c.quicOf(tr))
 	if err != nil {
 		reason := onClient.reason(err, false)
 		rec.Close(reason)
@@ -74,10 +78,9 @@ func dial(ctx context.Context, tr *http3.Transport, host string, rec *netlog.Con
 		n.Local, n.Remote = conn.LocalAddr().String(), conn.RemoteAddr().String()
 	})
 	c.http = newHTTP(conn)
-	select {
-	case <-conn.HandshakeComplete():
+	if c.isShaken() {
 		c.shaken()
-	default: // 0-RTT
+	} else { // 0-RTT
 		c.running.Go(func() {
 			select {
 			case <-conn.HandshakeComplete():
@@ -200,7 +203,7 @@ func (c *clientConn) send(by *http3.ClientConn, req *http.Request, started func(
 	x.rec.Update(func(q *netlog.Request) { q.Sent = time.Now() })
 	body := &answerBody{conn: c, stream: str, exchange: x}
 	body.stop = context.AfterFunc(req.Context(), body.cancel)
-	resp, err := ask(req, str)
+	resp, err := c.ask(req, str)
 	if err != nil {
 		return nil, body.end(err)
 	}
@@ -211,12 +214,18 @@ func (c *clientConn) send(by *http3.ClientConn, req *http.Request, started func(
 }
 
 // ask sends the request and reads the head of its final answer.
-func ask(req *http.Request, str *http3.RequestStream) (*http.Response, error) {
+func (c *clientConn) ask(req *http.Request, str *http3.RequestStream) (*http.Response, error) {
+	early := !c.isShaken()
 	if err := str.SendRequestHeader(req); err != nil {
 		return nil, err
 	}
 	if err := str.Close(); err != nil {
 		return nil, err
+	}
+	if early {
+		if err := c.accepted(req.Context()); err != nil {
+			return nil, err
+		}
 	}
 	for {
 		resp, err := str.ReadResponse()
@@ -227,6 +236,32 @@ func ask(req *http.Request, str *http3.RequestStream) (*http.Response, error) {
 			return resp, nil
 		}
 	}
+}
+
+func (c *clientConn) isShaken() bool {
+	select {
+	case <-c.conn.HandshakeComplete():
+		return true
+	default:
+		return false
+	}
+}
+
+// accepted waits until it is known what became of 0-RTT: no answer can come
+// before. To read from a stream that was refused makes http3 reset it, and the
+// stream of the same number with it that is opened next.
+func (c *clientConn) accepted(ctx context.Context) error {
+	select {
+	case <-c.conn.HandshakeComplete():
+	case <-c.conn.Context().Done():
+		return context.Cause(c.conn.Context())
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	if !c.conn.ConnectionState().Used0RTT {
+		return quic.Err0RTTRejected
+	}
+	return nil
 }
 
 // answerBody records the end of an answer.

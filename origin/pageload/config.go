@@ -2,10 +2,12 @@ package pageload
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"time"
 
 	"example.com/wiretest/netlog"
 )
@@ -25,6 +27,19 @@ type Config struct {
 	// ForceAttemptHTTP2, Protocols and DisableKeepAlives are used; its
 	// connection pool is not, because a browser's is another.
 	Transport *http.Transport
+	// HTTP3 opens an HTTP/3 connection for an origin, host ("name:port", which
+	// its certificate is to be for), at an alternative ("name:port") that Alt-Svc
+	// named; rec is its record, which is closed when it fails. h3.Browser of
+	// package netlog/h3 is one. nil follows no Alt-Svc.
+	HTTP3 func(ctx context.Context, host, alternative string, rec *netlog.ConnectionRecord) (HTTP3Conn, error)
+	// Alternatives is what is remembered of Alt-Svc, and added to. nil is nothing:
+	// the load forgets what it has learned.
+	Alternatives *Alternatives
+	// HeadStart is for how long a request waits for the handshake of HTTP/3 before
+	// it goes by TCP beside it. 0 is until the handshake has succeeded or failed,
+	// which makes a load exact; Chrome waits for 300 ms, or for one and a half
+	// round trips where it knows them.
+	HeadStart time.Duration
 	// PerHost is the limit of HTTP/1.1 connections to one host; 0 is
 	// DefaultPerHost.
 	PerHost int
@@ -42,7 +57,17 @@ type plan struct {
 	perHost   int
 	header    http.Header
 	log       *netlog.Log
+
+	http3        func(ctx context.Context, host, alternative string, rec *netlog.ConnectionRecord) (HTTP3Conn, error)
+	alternatives *Alternatives
+	headStart    time.Duration
 }
+
+// AlternativeNote is the type of the netlog.Notes that tell what a load decided
+// about HTTP/3. Their Params are strings: "host", "alternative", "decision" and
+// "reason". Decisions are "remembered", "forgotten", "tried", "connected",
+// "broken", "passed over" (noted once for a host), "not retried" and "given up".
+const AlternativeNote = "pageload.alternative"
 
 func (cfg *Config) plan() (*plan, error) {
 	if cfg == nil {
@@ -51,7 +76,14 @@ func (cfg *Config) plan() (*plan, error) {
 	if cfg.PerHost < 0 {
 		return nil, fmt.Errorf("pageload: Config.PerHost: %d, want 0 or more", cfg.PerHost)
 	}
+	if cfg.HeadStart < 0 {
+		return nil, fmt.Errorf("pageload: Config.HeadStart: %v, want 0 or more", cfg.HeadStart)
+	}
 	p := &plan{
+		http3:        cfg.HTTP3,
+		alternatives: cmp.Or(cfg.Alternatives, new(Alternatives)),
+		headStart:    cfg.HeadStart,
+
 		transport: cfg.Transport,
 		perHost:   cmp.Or(cfg.PerHost, DefaultPerHost),
 		header:    cfg.Header.Clone(),

@@ -73,6 +73,33 @@ func (e *lostError) Error() string { return e.err.Error() }
 func (e *lostError) Unwrap() error { return e.err }
 
 func (f *fetch) try(ctx context.Context, at *url.URL, asked time.Time) (*document, *url.URL, error) {
+	session, err := f.pools.sessions.get(ctx, at, f.proxied(ctx, at))
+	if err != nil {
+		f.recordUnsent(at, asked, err)
+		return nil, nil, err
+	}
+	if session == nil {
+		return f.overTCP(ctx, at, asked)
+	}
+	doc, next, err := f.overHTTP3(ctx, session, at, asked)
+	switch {
+	case err == nil:
+		return doc, next, nil
+	case f.pools.sessions.failedEarly(session, err):
+		return f.overTCP(ctx, at, asked)
+	}
+	f.pools.sessions.note(session.host, session.where, "not retried", fmt.Sprintf("GET %s failed after the handshake: %v", at, err))
+	return nil, nil, err
+}
+
+// proxied tells whether requests for the URL go through a proxy. Where that
+// cannot be known it is left to the dialler to say so.
+func (f *fetch) proxied(ctx context.Context, at *url.URL) bool {
+	proxy, err := (&dialer{plan: f.plan, scheme: at.Scheme}).proxyFor(ctx, hostPort(at))
+	return proxy != nil || err != nil
+}
+
+func (f *fetch) overTCP(ctx context.Context, at *url.URL, asked time.Time) (*document, *url.URL, error) {
 	lease, err := f.pools.byScheme[at.Scheme].Get(ctx, hostPort(at))
 	if err != nil {
 		f.recordUnsent(at, asked, err)
@@ -93,6 +120,7 @@ func (f *fetch) try(ctx context.Context, at *url.URL, asked time.Time) (*documen
 	if err != nil {
 		return nil, nil, err
 	}
+	f.learn(at, resp)
 	doc, err := f.read(at, resp)
 	reuse = err == nil && !f.plan.transport.DisableKeepAlives
 	return doc, redirect(at, resp), err
@@ -110,20 +138,25 @@ func gone(conn *wire.ClientConn) bool {
 }
 
 func (f *fetch) request(ctx context.Context, at *url.URL, lease *wire.Lease) *http.Request {
-	target := *at
-	target.Fragment = ""
+	req := f.bare(ctx, at)
 	if at.Scheme == "http" && lease.Conn.Record().Connection().Proxy != "" {
 		// To a proxy the request line has the absolute form (RFC 9112,
 		// section 3.2.2), which net/http writes from an opaque URL.
-		target.Opaque = "//" + at.Host + at.EscapedPath()
+		req.URL.Opaque = "//" + at.Host + at.EscapedPath()
 	}
-	req := (&http.Request{
+	return req
+}
+
+// bare is the request as it is without a proxy.
+func (f *fetch) bare(ctx context.Context, at *url.URL) *http.Request {
+	target := *at
+	target.Fragment = ""
+	return (&http.Request{
 		Method: http.MethodGet,
 		URL:    &target,
 		Host:   at.Host,
 		Header: f.plan.header.Clone(),
 	}).WithContext(ctx)
-	return req
 }
 
 func (f *fetch) read(at *url.URL, resp *http.Response) (*document, error) {

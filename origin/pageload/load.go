@@ -92,10 +92,13 @@ func firstOf(errs []error) error {
 
 // pools are the connections of one load: proxied and direct hosts alike, but
 // plain http and https apart.
-type pools struct{ byScheme map[string]*wire.Pool }
+type pools struct {
+	byScheme map[string]*wire.Pool
+	sessions *sessions
+}
 
 func newPools(p *plan) *pools {
-	all := &pools{byScheme: make(map[string]*wire.Pool)}
+	all := &pools{byScheme: make(map[string]*wire.Pool), sessions: newSessions(p)}
 	for _, scheme := range []string{"http", "https"} {
 		d := &dialer{plan: p, scheme: scheme}
 		all.byScheme[scheme] = wire.NewPool(wire.PoolConfig{
@@ -108,5 +111,6 @@ func newPools(p *plan) *pools {
 }
 
 func (all *pools) close() error {
+	all.sessions.close()
 	return errors.Join(all.byScheme["http"].Close(), all.byScheme["https"].Close())
 }
