@@ -14,6 +14,7 @@ const bufferSize = 32 << 10
 // answer passes the origin's answer on. The error is why it was not whole.
 func (x *exchange) answer(resp *http.Response) error {
 	respondWith(x.w, resp.Header)
+	x.stripAltSvc(x.w.Header())
 	x.frame(resp)
 	announced := x.announce(resp.Trailer)
 	x.w.WriteHeader(resp.StatusCode)

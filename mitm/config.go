@@ -85,6 +85,12 @@ type Config struct {
 	// compared with the target of CONNECT, without regard to case.
 	Passthrough []string
 
+	// StripAltSvc takes Alt-Svc (RFC 7838) out of answers, so that clients do not
+	// learn of HTTP/3, which goes past the proxy; each is noted in the Log, by
+	// AltSvcNote. False passes it on, as a proxy that changes nothing does. What
+	// Passthrough leaves alone keeps it.
+	StripAltSvc bool
+
 	// Log is where connections and requests of both legs are recorded. nil is
 	// a Log of this proxy's own, which Proxy.Log returns; one that New made is
 	// printed when the test fails.

@@ -143,7 +143,7 @@ func (x *exchange) hasCome() bool { return x.stream != nil && x.stream.RequestEn
 // asked again.
 func (x *exchange) attempt(ctx context.Context) (again bool) {
 	x.attempts++
-	x.asked, x.up, x.interim = time.Now(), nil, newInterim(x.w)
+	x.asked, x.up, x.interim = time.Now(), nil, newInterim(x.w, x.stripAltSvc)
 	x.asking.Store(nil)
 	lease, err := x.proxy.get(ctx, x.route)
 	if err != nil {

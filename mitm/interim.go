@@ -15,10 +15,11 @@ type interim struct {
 	busy chan struct{} // held while one is written, and after end for ever
 	over chan struct{} // closed by end
 	any  bool          // one was written; belongs to who holds busy
+	edit func(http.Header)
 }
 
-func newInterim(w http.ResponseWriter) *interim {
-	return &interim{w: w, busy: make(chan struct{}, 1), over: make(chan struct{})}
+func newInterim(w http.ResponseWriter, edit func(http.Header)) *interim {
+	return &interim{w: w, edit: edit, busy: make(chan struct{}, 1), over: make(chan struct{})}
 }
 
 // trace has net/http tell of 1xx answers. Of 100 it tells before it acts on it.
@@ -45,6 +46,7 @@ func (i *interim) write(code int, header textproto.MIMEHeader) error {
 	h := i.w.Header()
 	clear(h)
 	copyEndToEnd(h, http.Header(header))
+	i.edit(h)
 	i.w.WriteHeader(code)
 	i.any = true
 	return nil

@@ -32,6 +32,7 @@ type Proxy struct {
 	dialOrigin  dialFunc // nil dials from net
 	passthrough []pattern
 	mirror      bool
+	stripAltSvc bool
 	downstream  map[string]*tls.Config // by what Mirror lets the client have; without Mirror the only one is at ""
 	outerTLS    *tls.Config
 	outerLeg    Leg
@@ -106,18 +107,19 @@ func Start(cfg *Config) (*Proxy, error) {
 // newProxy is all of a proxy that need not be closed.
 func newProxy(c *Config) *Proxy {
 	p := &Proxy{
-		ca:         c.CA,
-		log:        c.Log,
-		net:        c.Net,
-		mode:       c.Mode,
-		auth:       c.Auth,
-		dialOrigin: c.Dial,
-		outerLeg:   c.Outer,
-		mirror:     c.Downstream.Mirror,
-		upstream:   c.Upstream,
-		closed:     make(chan struct{}),
-		clients:    make(map[*netlog.ConnectionRecord]*client),
-		mirrored:   make(map[string]*wire.ClientConn),
+		ca:          c.CA,
+		log:         c.Log,
+		net:         c.Net,
+		mode:        c.Mode,
+		auth:        c.Auth,
+		dialOrigin:  c.Dial,
+		outerLeg:    c.Outer,
+		mirror:      c.Downstream.Mirror,
+		stripAltSvc: c.StripAltSvc,
+		upstream:    c.Upstream,
+		closed:      make(chan struct{}),
+		clients:     make(map[*netlog.ConnectionRecord]*client),
+		mirrored:    make(map[string]*wire.ClientConn),
 	}
 	p.buffers.New = func() any { return new([bufferSize]byte) }
 	p.origin, _ = parseOrigin(c.Origin) // both checked by resolved
