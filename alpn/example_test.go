@@ -1,7 +1,9 @@
 package alpn_test
 
 import (
+	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +14,8 @@ import (
 	"sync"
 
 	"example.com/wiretest/alpn"
+	"example.com/wiretest/mitm"
+	"example.com/wiretest/origin"
 )
 
 // What the two sides of a connection agree on, by their policies.
@@ -105,6 +109,84 @@ func ExamplePeekClientHello_notTLS() {
 	// Output:
 	// alpn: ClientHello: byte 0: not a ClientHello but an HTTP request: "GET / HTTP/1.1"
 	// "GET / HTTP/1.1\r\n\r\n"
+}
+
+// What does a server select, and what is left of it behind a proxy that speaks
+// no HTTP/2 to its clients? The two could be any: a host and a port, and the URL
+// of a proxy.
+func ExampleProbe() {
+	site, err := origin.Start(&origin.Config{Handler: http.NotFoundHandler()})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer site.Close()
+	proxy, err := mitm.Start(&mitm.Config{RootCAs: site.CA().Pool(), Downstream: mitm.Leg{ALPN: alpn.Only(alpn.HTTP11)}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer proxy.Close()
+
+	only13 := &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS13} // without it 1.2 is probed too
+	direct, err := alpn.Probe(context.Background(), site.Addr, &alpn.ProbeConfig{TLS: only13})
+	fmt.Println(direct.Selected(alpn.H2, alpn.HTTP11), err)
+	proxied, err := alpn.Probe(context.Background(), site.Addr, &alpn.ProbeConfig{TLS: only13, DialContext: alpn.Through(proxy.URL)})
+	fmt.Println(proxied.Selected(alpn.H2, alpn.HTTP11), err)
+	fmt.Println(alpn.Compare(direct, proxied))
+	// Output:
+	// h2 <nil>
+	// http/1.1 <nil>
+	// offered           TLS  direct              proxied
+	// h2, http/1.1      1.3  h2                  http/1.1
+	// http/1.1, h2      1.3  h2                  http/1.1
+	// h2                1.3  h2                  alert 120 (no application protocol)
+	// http/1.1          1.3  http/1.1            http/1.1
+	// no ALPN           1.3  no ALPN             no ALPN
+	// wiretest/unknown  1.3  no ALPN             alert 120 (no application protocol)
+	// issuer                 wiretest origin CA  wiretest mitm CA
+	// interception: TLS is ended on the way, by whoever holds "wiretest mitm CA"
+	// protocol: h2 is lost on the way: a client that offers it gets http/1.1, and needs a connection for each request in flight
+	// refusals: not the same offers are refused
+}
+
+// Is it really the shop's own server that answers, or something on the way?
+func ExampleRequireNotIntercepted() {
+	shop := httptest.NewTLSServer(http.NotFoundHandler())
+	defer shop.Close()
+	resp, err := shop.Client().Get(shop.URL)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	resp.Body.Close()
+	own := x509.NewCertPool()
+	own.AddCert(shop.Certificate())
+
+	t := new(fakeTB) // in a test: its *testing.T
+	alpn.RequireNotIntercepted(t, resp, own)
+	alpn.RequireIssuer(t, resp, "O=Acme Co")
+	fmt.Println(len(t.failures))
+	// Output: 0
+}
+
+// A server of h2 only refuses who offers something else, and says so on the
+// wire.
+func ExampleRequireAlert() {
+	client, server := net.Pipe()
+	var serving sync.WaitGroup // waited for at the end
+	serving.Go(func() {
+		defer server.Close()
+		tls.Server(server, alpn.Only(alpn.H2).Server(serverTLS())).Handshake()
+	})
+	err := tls.Client(client, clientTLS(tls.VersionTLS13, alpn.HTTP11)).Handshake()
+	client.Close()
+	serving.Wait()
+
+	t := new(fakeTB) // in a test: its *testing.T
+	alpn.RequireAlert(t, err, 120)
+	fmt.Println(len(t.failures))
+	// Output: 0
 }
 
 // Which program is it that connects? Here it is a Chromium, whose hello was
