@@ -98,7 +98,7 @@ func accepting(t *testing.T, out io.Reader) (addr string) {
 }
 
 func TestProbeNginx(t *testing.T) {
-	nginx := tool(t, "nginx", "nginx-light")
+	nginx := tool(t, "nginx", "nginx")
 	for name, want := range map[string]refuses{
 		"http2": {alpn.H2, alpn.HTTP11},
 		"":      {alpn.HTTP11},
