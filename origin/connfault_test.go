@@ -1,11 +1,14 @@
 package origin_test
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,6 +33,7 @@ func TestWhatNetHTTPMakesOfConnectionFaults(t *testing.T) {
 		"NeverRead":       {origin.ConnectionFault{Connection: 1, Do: origin.NeverRead}, "TLS handshake timeout", 10 * time.Second},
 		"NeverShakeHands": {origin.ConnectionFault{Connection: 1, Do: origin.NeverShakeHands}, "TLS handshake timeout", 10 * time.Second},
 		"HangUp":          {origin.ConnectionFault{Connection: 1, Do: origin.HangUp}, "EOF", 0},
+		"HangUpHard":      {origin.ConnectionFault{Connection: 1, Do: origin.HangUpHard}, "connection reset by peer", 0},
 	} {
 		for _, proto := range []string{alpn.H2, alpn.HTTP11} {
 			synctest.Test(t, func(t *testing.T) {
@@ -49,6 +53,22 @@ func TestWhatNetHTTPMakesOfConnectionFaults(t *testing.T) {
 				assert.Len(t, s.Log().Connections(), 2)
 			})
 		}
+	}
+}
+
+// On sockets it is the kernel that resets.
+func TestHangUpHardOnASocket(t *testing.T) {
+	leavesNothing(t)
+	for _, c := range []struct {
+		do   func(context.Context, net.Conn)
+		want error
+	}{{origin.HangUp, io.EOF}, {origin.HangUpHard, syscall.ECONNRESET}} {
+		s := origin.New(t, &origin.Config{ConnectionFaults: []origin.ConnectionFault{{Do: c.do}}})
+		conn := must(net.Dial("tcp", s.Addr))
+		must(io.WriteString(conn, "hello"))
+		_, err := conn.Read(make([]byte, 1))
+		assert.ErrorIs(t, err, c.want)
+		conn.Close()
 	}
 }
 

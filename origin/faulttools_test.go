@@ -1,50 +1,241 @@
 package origin_test
 
 import (
+	"context"
+	"crypto/tls"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"golang.org/x/net/http2"
 
 	"example.com/wiretest/alpn"
+	"example.com/wiretest/ca"
 	"example.com/wiretest/netlog"
+	"example.com/wiretest/netlog/wire"
 	"example.com/wiretest/origin"
 )
 
-// What curl says of each fault, by its exit code, and what the ledger has of it.
-// A refused request it sends again by itself.
-func TestCurlMakesOfFaults(t *testing.T) {
-	curl := tool(t, "curl", "curl")
+// curlTransfer is what curl says of one transfer.
+type curlTransfer struct{ Exit, Status, Connects, Bytes int }
+
+// curlAsks has one curl ask for each path, one after the other.
+func curlAsks(t *testing.T, s *origin.Server, args []string, paths ...string) (all []curlTransfer, said string) {
+	t.Helper()
+	args = append([]string{
+		"-sS", "-m", "0.5", "--noproxy", "*", "--cacert", caFile(t, s),
+		"-w", "%{stderr}= %{exitcode} %{http_code} %{num_connects} %{size_download}\n",
+	}, args...)
+	for _, path := range paths {
+		args = append(args, "-o", os.DevNull, s.URL+path)
+	}
+	said, _ = curlOut(t, tool(t, "curl", "curl"), args...)
+	for line := range strings.Lines(said) {
+		var one curlTransfer
+		if _, err := fmt.Sscanf(line, "= %d %d %d %d", &one.Exit, &one.Status, &one.Connects, &one.Bytes); err == nil {
+			all = append(all, one)
+		}
+	}
+	require.Len(t, all, len(paths), said)
+	return all, said
+}
+
+// ofLedger is the sum of what the ledger has, to be compared with sumOf.
+func ofLedger(log *netlog.Log) (connections, well, bytes int) {
+	for _, q := range log.Requests() {
+		if q.Err == "" {
+			well++
+		}
+		bytes += int(q.BodyBytesDown)
+	}
+	return len(log.Connections(netlog.Used())), well, bytes
+}
+
+func sumOf(all []curlTransfer) (connections, well, bytes int) {
+	for _, one := range all {
+		if connections += one.Connects; one.Exit == 0 {
+			well++
+		}
+		bytes += one.Bytes
+	}
+	return connections, well, bytes
+}
+
+// What curl says of each fault of the second of three requests, by its exit code
+// (which differs between versions of curl), and whether the sum of its
+// connections, successes and bytes is the ledger's. What was refused it sends
+// again by itself.
+func TestCurlAgreesWithTheLedgerOfFaults(t *testing.T) {
+	tool(t, "curl", "curl")
+	leavesNothing(t)
+	well := []int{0}
+	for name, c := range map[string]struct {
+		do     origin.Action
+		h2, h1 []int
+	}{
+		"GoAway":      {origin.GoAway, []int{16, 0, 56}, well},
+		"GoAwayWith":  {origin.GoAwayWith(http2.ErrCodeEnhanceYourCalm, "too_many_pings"), []int{16, 0, 56}, well},
+		"GoAwayAt":    {origin.GoAwayAt(1<<31-1, http2.ErrCodeNo, "soon"), well, well},
+		"LastOne":     {origin.LastOne, well, well},
+		"Refuse":      {origin.Refuse, well, well},
+		"Reset":       {origin.Reset, []int{92}, well},
+		"ResetWith":   {origin.ResetWith(http2.ErrCodeEnhanceYourCalm), []int{92}, well},
+		"Hang":        {origin.Hang, []int{28}, []int{28}},
+		"Pings":       {origin.Pings(100), well, well},
+		"Settings":    {origin.Settings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 16 << 10}), well, well},
+		"ResetAfter":  {origin.ResetAfter(3, http2.ErrCodeCancel), []int{92}, []int{56, 18}},
+		"CloseAfter":  {origin.CloseAfter(3), []int{18, 92, 56}, []int{18}},
+		"AbortAfter":  {origin.AbortAfter(3), []int{56, 18, 92}, []int{56, 18}},
+		"NoContinue":  {origin.NoContinue, well, well},
+		"CloseBehind": {origin.CloseBehind, well, well},
+	} {
+		for proto, exits := range map[string][]int{alpn.H2: c.h2, alpn.HTTP11: c.h1} {
+			s := origin.New(t, &origin.Config{Handler: hello, ALPN: alpn.Only(proto), Faults: []origin.Fault{{Request: 2, Do: c.do}}})
+			told, said := curlAsks(t, s, nil, "/0", "/1", "/2")
+			s.Close()
+			assert.Zero(t, told[0].Exit, "%s over %s: %s", name, proto, said)
+			assert.Contains(t, exits, told[1].Exit, "%s over %s: %s", name, proto, said)
+			connects, succeeded, bytes := sumOf(told)
+			used, answered, sent := ofLedger(s.Log())
+			assert.Equal(t, []int{connects, succeeded}, []int{used, answered}, "%s over %s: connections and successes by curl and by the ledger; %s", name, proto, said)
+			if name != "AbortAfter" && name != "ResetAfter" { // by which bytes may be lost
+				assert.Equal(t, bytes, sent, "%s over %s: bytes by curl and by the ledger", name, proto)
+			}
+		}
+	}
+}
+
+// A curl whose connection gets no further than TLS, if as far as that.
+func TestCurlMakesOfConnectionFaults(t *testing.T) {
 	leavesNothing(t)
 	for name, c := range map[string]struct {
-		do    origin.Action
-		proto string
-		exits []int // as versions of curl differ
-		err   string
+		do   func(context.Context, net.Conn)
+		exit []int
 	}{
-		"reset":         {origin.ResetWith(http2.ErrCodeEnhanceYourCalm), alpn.H2, []int{92}, "RST_STREAM ENHANCE_YOUR_CALM sent by server"},
-		"reset h1":      {origin.Reset, alpn.HTTP11, []int{56, 52, 35}, "connection closed before the answer ended: reset by server"},
-		"cut":           {origin.ResetAfter(3, http2.ErrCodeInternal), alpn.H2, []int{92}, "RST_STREAM INTERNAL_ERROR sent by server"},
-		"cut h1":        {origin.CloseAfter(3), alpn.HTTP11, []int{18, 56}, "connection closed before the answer ended: closed by server"},
-		"hang":          {origin.Hang, alpn.H2, []int{28}, "RST_STREAM CANCEL sent by client"},
-		"last":          {origin.LastOne, alpn.H2, []int{0}, ""},
-		"settings":      {origin.Settings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 16 << 10}), alpn.H2, []int{0}, ""},
-		"closed behind": {origin.CloseBehind, alpn.HTTP11, []int{0}, ""},
+		"NeverRead":       {origin.NeverRead, []int{28}},
+		"NeverShakeHands": {origin.NeverShakeHands, []int{28}},
+		"HangUp":          {origin.HangUp, []int{35}},
+		"HangUpHard":      {origin.HangUpHard, []int{35, 56}},
 	} {
-		s := origin.New(t, &origin.Config{Handler: hello, ALPN: alpn.Only(c.proto), Faults: []origin.Fault{{Request: 1, Do: c.do}}})
-		out, err := exec.CommandContext(t.Context(), curl, "-sS", "-m", "2", "--noproxy", "*", "--cacert", caFile(t, s), s.URL).CombinedOutput()
-		code := 0
-		if exit, ok := err.(*exec.ExitError); ok {
-			code = exit.ExitCode()
-		}
-		assert.Contains(t, c.exits, code, "%s: %s", name, out)
+		s := origin.New(t, &origin.Config{Handler: hello, ConnectionFaults: []origin.ConnectionFault{{Connection: 1, Do: c.do}}})
+		told, said := curlAsks(t, s, nil, "/0", "/1")
 		s.Close()
-		all := s.Log().Requests()
-		if assert.Len(t, all, 1, name) && c.err != "RST_STREAM CANCEL sent by client" {
-			assert.Equal(t, c.err, all[0].Err, name)
+		assert.Contains(t, c.exit, told[0].Exit, "%s: %s", name, said)
+		assert.Zero(t, told[1].Exit, "%s: the next connection: %s", name, said)
+		assert.Equal(t, "closed by a fault", s.Log().Connections()[0].CloseReason, name)
+		netlog.RequireConnections(t, s.Log(), 1, alpn.H2, netlog.Used())
+	}
+}
+
+// A curl that asks every 200 ms, of an origin that closes, or resets, what rests
+// for 50: a connection for each. Where it is not closed, one for all. Over HTTP/2
+// some versions take a connection that was closed without GOAWAY for one that can
+// be used, and fail.
+func TestCurlAndIdleConnections(t *testing.T) {
+	for _, proto := range []string{alpn.H2, alpn.HTTP11} {
+		for name, c := range map[string]struct {
+			cfg   origin.Config
+			conns int
+		}{
+			"kept":   {origin.Config{}, 1},
+			"closed": {origin.Config{IdleTimeout: 50 * time.Millisecond}, 3},
+			"reset":  {origin.Config{IdleTimeout: 50 * time.Millisecond, IdleReset: true}, 3},
+		} {
+			cfg := c.cfg
+			cfg.Handler, cfg.ALPN = hello, alpn.Only(proto)
+			s := origin.New(t, &cfg)
+			told, said := curlAsks(t, s, []string{"--rate", "5/s"}, "/0", "/1", "/2")
+			connects, succeeded, _ := sumOf(told)
+			used, answered, _ := ofLedger(s.Log())
+			assert.Equal(t, []int{used, answered}, []int{connects, succeeded}, "%s, %s: connections and successes; %s", name, proto, said)
+			if proto == alpn.HTTP11 || c.conns == 1 {
+				assert.Equal(t, []int{c.conns, 3}, []int{connects, succeeded}, "%s, %s: %s", name, proto, said)
+			}
 		}
+	}
+}
+
+// Keep-alive is off where every request is its connection's last.
+func TestCurlWithoutKeepAlive(t *testing.T) {
+	for _, proto := range []string{alpn.H2, alpn.HTTP11} {
+		s := origin.New(t, &origin.Config{Handler: hello, ALPN: alpn.Only(proto), Faults: []origin.Fault{{Do: origin.LastOne}}})
+		told, said := curlAsks(t, s, nil, "/0", "/1", "/2")
+		connects, succeeded, _ := sumOf(told)
+		assert.Equal(t, []int{3, 3}, []int{connects, succeeded}, "%s: %s", proto, said)
+		netlog.RequireConnections(t, s.Log(), 3, proto, netlog.Used())
+	}
+}
+
+// Redirects over two origins, each of which has its part in its own ledger; the
+// hints before them, which once broke clients (caddy#5616), are many.
+func TestCurlFollowsRedirectsBehindHints(t *testing.T) {
+	for _, proto := range []string{alpn.H2, alpn.HTTP11} {
+		authority := must(ca.Generate(nil))
+		far := origin.New(t, &origin.Config{CA: authority, Handler: hello, ALPN: alpn.Only(proto)})
+		hinted := origin.EarlyHints(0, http.RedirectHandler(far.URL+"/there", http.StatusFound), "</a>", "</b>", "</c>", "</d>")
+		near := origin.New(t, &origin.Config{CA: authority, Handler: hinted, ALPN: alpn.Only(proto)})
+		told, said := curlAsks(t, near, []string{"-L"}, "/here")
+		assert.Equal(t, curlTransfer{Status: 200, Connects: 2, Bytes: 5}, told[0], said)
+		assert.Len(t, near.Log().Requests(netlog.Status(302)), 1)
+		assert.Equal(t, far.URL+"/there", far.Log().Requests()[0].URL)
+	}
+}
+
+// A client certificate that is required: without one curl is refused, and by TLS
+// 1.3 learns of it when it believes that the handshake is over.
+func TestCurlNeedsAClientCertificate(t *testing.T) {
+	tool(t, "curl", "curl")
+	authority := must(ca.Generate(nil))
+	cert, key, err := authority.Issue("alice@example.com").WriteFiles(t.TempDir())
+	require.NoError(t, err)
+	for _, version := range []string{"--tls-max=1.2", "--tlsv1.3"} {
+		s := origin.New(t, &origin.Config{
+			CA: authority, Handler: whoami,
+			TLS: &tls.Config{ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: authority.Pool()},
+		})
+		version := strings.Split(version, "=")
+		told, said := curlAsks(t, s, version, "/")
+		assert.Contains(t, []int{35, 55, 56, 92, 16, 52}, told[0].Exit, "%s: %s", version, said)
+		told, said = curlAsks(t, s, append([]string{"--cert", cert, "--key", key}, version...), "/")
+		assert.Equal(t, curlTransfer{Status: 200, Connects: 1, Bytes: len("alice@example.com")}, told[0], "%s: %s", version, said)
+		s.Close()
+		netlog.RequireConnections(t, s.Log(), 1, alpn.H2, netlog.Used())
+		assert.Contains(t, s.Log().Connections()[0].CloseReason, "client didn't provide a certificate")
+	}
+}
+
+var reused = regexp.MustCompile(`(?m)^(New|Reused), `)
+
+// OpenSSL resumes as the ledger says: with a ticket, until the keys were rotated.
+func TestOpenSSLResumes(t *testing.T) {
+	openssl := tool(t, "openssl", "openssl")
+	s := origin.New(t, &origin.Config{Handler: hello, TLS: &tls.Config{MaxVersion: tls.VersionTLS12}}) // whose ticket comes within the handshake
+	session := filepath.Join(t.TempDir(), "session.pem")
+	visit := func(how string) string {
+		cmd := exec.CommandContext(t.Context(), openssl, "s_client", "-connect", s.Addr, how, session)
+		cmd.Stdin = strings.NewReader("Q\n")
+		out, _ := cmd.CombinedOutput()
+		found := reused.FindSubmatch(out)
+		require.NotNil(t, found, "%s", out)
+		return string(found[1])
+	}
+	told := []string{visit("-sess_out"), visit("-sess_in")}
+	s.RotateTickets()
+	told = append(told, visit("-sess_in"))
+	assert.Equal(t, []string{"New", "Reused", "New"}, told)
+	s.Close()
+	for i, c := range s.Log().Connections() {
+		assert.Equal(t, told[i] == "Reused", c.Resumed, "connection %d", c.ID)
 	}
 }
 
@@ -59,6 +250,48 @@ func TestH2loadIsLimited(t *testing.T) {
 	assert.Equal(t, []string{fmt.Sprint(counts.Admitted), "0", fmt.Sprint(counts.Refused), "0"}, classes[1:], out)
 	assert.Len(t, s.Log().Requests(netlog.Status(429)), counts.Refused)
 	assert.LessOrEqual(t, counts.Peak, 2)
+}
+
+var (
+	h2loadRequests = regexp.MustCompile(`requests: (\d+) total, (\d+) started, (\d+) done, (\d+) succeeded, (\d+) failed, (\d+) errored`)
+	updated        = regexp.MustCompile(`recv WINDOW_UPDATE frame`)
+)
+
+// h2load, of whose requests every fifth is reset.
+func TestH2loadCountsResets(t *testing.T) {
+	h2load := tool(t, "h2load", "nghttp2-client")
+	var faults []origin.Fault
+	for n := 5; n <= 40; n += 5 {
+		faults = append(faults, origin.Fault{Request: n, Do: origin.ResetWith(http2.ErrCodeEnhanceYourCalm)})
+	}
+	s := origin.New(t, &origin.Config{Handler: hello, Faults: faults})
+	out := run(t, h2load, "-n", "40", "-c", "2", "-m", "4", s.URL)
+	s.Close()
+	_, well, bytes := ofLedger(s.Log())
+	require.Regexp(t, h2loadRequests, out)
+	assert.Equal(t, []string{"40", "40", "40", fmt.Sprint(well), "8", "8"}, h2loadRequests.FindStringSubmatch(out)[1:], out)
+	assert.Equal(t, h2loadTraffic.FindStringSubmatch(out)[1], fmt.Sprint(bytes))
+	netlog.RequireConnections(t, s.Log(), 2, alpn.H2, netlog.Used())
+}
+
+// nghttp uploads through windows of 1,024 bytes, with as many frames that widen
+// them as the origin has sent.
+func TestNghttpUploadsThroughTinyWindows(t *testing.T) {
+	nghttp := tool(t, "nghttp", "nghttp2-client")
+	body := filepath.Join(t.TempDir(), "body")
+	require.NoError(t, os.WriteFile(body, make([]byte, 100_000), 0o600))
+	controls := make(chan *wire.Control, 1)
+	s := origin.New(t, &origin.Config{
+		StreamWindow: 1024, ConnWindow: 1 << 16, Prepare: func(c *wire.Control) { controls <- c },
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body); io.WriteString(w, "hello") }),
+	})
+	out := run(t, nghttp, "-nv", "--no-verify-peer", "-d", body, s.URL)
+	assert.Contains(t, out, "SETTINGS_INITIAL_WINDOW_SIZE(0x04):1024")
+	s.Close()
+	sent := (<-controls).Frames().Down[http2.FrameWindowUpdate]
+	assert.Greater(t, sent, 90)
+	assert.Len(t, updated.FindAllString(out, -1), sent, "frames that nghttp received")
+	assert.EqualValues(t, 100_000, s.Log().Requests()[0].BodyBytesUp)
 }
 
 // Node's fetch sees the hosts' 421 and the body's Content-Length as the ledger.
