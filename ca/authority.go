@@ -1,6 +1,7 @@
 package ca
 
 import (
+	"crypto/rsa"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
@@ -18,7 +19,7 @@ type Authority struct {
 	current atomic.Pointer[hierarchy]
 	leaves  cache
 	revoked register
-	rsa     func() (signingCA, error) // see rsaIntermediate
+	rsaKey  func() (*rsa.PrivateKey, error) // for what ECDSA cannot do; made when it is first wanted
 }
 
 // failer is the part of testing.TB that reports a bad identity.
@@ -66,7 +67,7 @@ func generate(cfg *Config, fail failer) (*Authority, error) {
 		}
 	}
 	a.install(h)
-	a.rsa = sync.OnceValues(a.rsaIntermediate)
+	a.rsaKey = sync.OnceValues(newRSAKey)
 	return a, nil
 }
 

@@ -21,6 +21,12 @@
 // to whatever server or proxy it is given. What Go, OpenSSL, curl, Node.js and
 // Chromium say to each is in testdata/faults.md, and is asked by the tests.
 //
+// While servers run, leaves and the root itself can be rotated
+// ([Authority.RotateLeaves], [Authority.RotateRootCrossSigned]), and what was
+// issued can be revoked: [Authority.StatusHandler] serves the lists and OCSP.
+// [Authority.MutualTLS] and [Authority.ClientTLS] are the two sides of mutual
+// TLS, and [Authority.SignRequest] issues for keys of others.
+//
 // All certificates for the same identities have the same size in bytes, and so
 // have handshakes with them: keys are P-256, and they sign again until the
 // signature has its usual length. A test that counts bytes, or that runs over

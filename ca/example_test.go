@@ -139,3 +139,85 @@ func ExampleAuthority_IssueBroken() {
 	// self-signed: invalid false, unknown true
 	// incomplete-chain: invalid false, unknown true
 }
+
+// A new root while a server runs: who trusts the old one goes on, as long as
+// that has signed the new.
+func ExampleAuthority_RotateRootCrossSigned() {
+	authority, err := ca.Generate(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	srv := httptest.NewUnstartedServer(hello)
+	srv.Config.ErrorLog = log.New(io.Discard, "", 0)
+	srv.TLS = authority.ServerTLS("127.0.0.1")
+	srv.StartTLS()
+	defer srv.Close()
+
+	old := authority.ClientTLS()
+	get := func(trust *tls.Config) string {
+		client := &http.Client{Transport: &http.Transport{TLSClientConfig: trust}}
+		defer client.CloseIdleConnections()
+		resp, err := client.Get(srv.URL)
+		if err != nil {
+			return "refused"
+		}
+		resp.Body.Close()
+		return resp.Status
+	}
+	if err := authority.RotateRootCrossSigned(); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("crossed:", get(old), "and", get(authority.ClientTLS()))
+	if err := authority.RotateRoot(); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("not crossed:", get(old), "and", get(authority.ClientTLS()))
+	// Output:
+	// crossed: 200 OK and 200 OK
+	// not crossed: refused and 200 OK
+}
+
+// A client that asks whether certificates are revoked needs somebody to ask.
+func ExampleAuthority_StatusHandler() {
+	status := httptest.NewUnstartedServer(nil)
+	authority, err := ca.Generate(&ca.Config{StatusURL: "http://" + status.Listener.Addr().String()})
+	if err != nil {
+		log.Fatal(err)
+	}
+	status.Config.Handler = authority.StatusHandler()
+	status.Start()
+	defer status.Close()
+
+	cert := authority.Issue("www.example.com")
+	if err := authority.Revoke(cert.Leaf, ca.KeyCompromise); err != nil {
+		log.Fatal(err)
+	}
+	resp, err := http.Get(cert.Leaf.CRLDistributionPoints[0])
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer resp.Body.Close()
+	der, err := io.ReadAll(resp.Body)
+	if err != nil {
+		log.Fatal(err)
+	}
+	list, err := x509.ParseRevocationList(der)
+	if err != nil {
+		log.Fatal(err)
+	}
+	entry := list.RevokedCertificateEntries[0]
+	fmt.Println(entry.SerialNumber.Cmp(cert.Leaf.SerialNumber) == 0, entry.ReasonCode)
+	// Output: true 1
+}
+
+func ExampleLint() {
+	authority, err := ca.Generate(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(ca.Lint(authority.Issue("www.example.com").Leaf))
+	fmt.Println(ca.Lint(authority.IssueBroken("over-825-days", "www.example.com").Leaf))
+	// Output:
+	// []
+	// [Apple refuses it: valid for more than 825 days]
+}

@@ -24,8 +24,8 @@ func chainSpoilers() []spoiler {
 }
 
 // interpose has the leaf signed by an intermediate of its own below the root.
-func (a *Authority) interpose(d *draft, name string, edit func(*x509.Certificate)) error {
-	root := a.hierarchy().root()
+func (d *draft) interpose(name string, edit func(*x509.Certificate)) error {
+	root := d.by.root()
 	template := caTemplate("wiretest "+name+" intermediate", 0)
 	if edit != nil {
 		edit(template)
@@ -55,16 +55,16 @@ func untrustedRoot(_ *Authority, d *draft) error {
 	return nil
 }
 
-func incompleteChain(a *Authority, d *draft) error {
-	err := a.interpose(d, "missing", nil)
+func incompleteChain(_ *Authority, d *draft) error {
+	err := d.interpose("missing", nil)
 	d.chain = nil
 	return err
 }
 
 // nameConstrained permits or excludes something of every kind of name that a
 // leaf may have (RFC 5280, section 4.2.1.10).
-func nameConstrained(a *Authority, d *draft) error {
-	return a.interpose(d, "constrained", func(template *x509.Certificate) {
+func nameConstrained(_ *Authority, d *draft) error {
+	return d.interpose("constrained", func(template *x509.Certificate) {
 		template.PermittedDNSDomainsCritical = true
 		template.PermittedDNSDomains = []string{"permitted.invalid"}
 		template.PermittedEmailAddresses = []string{"permitted.invalid"}
@@ -75,16 +75,16 @@ func nameConstrained(a *Authority, d *draft) error {
 	})
 }
 
-func notAnAuthority(a *Authority, d *draft) error {
-	return a.interpose(d, "alleged", func(template *x509.Certificate) {
+func notAnAuthority(_ *Authority, d *draft) error {
+	return d.interpose("alleged", func(template *x509.Certificate) {
 		template.IsCA, template.MaxPathLen, template.MaxPathLenZero = false, 0, false
 		template.KeyUsage = x509.KeyUsageDigitalSignature
 		template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
 	})
 }
 
-func pathTooLong(a *Authority, d *draft) error {
-	h := &hierarchy{authorities: []signingCA{a.hierarchy().root()}}
+func pathTooLong(_ *Authority, d *draft) error {
+	h := &hierarchy{authorities: []signingCA{d.by.root()}}
 	for _, name := range []string{"wiretest last intermediate", "wiretest superfluous intermediate"} {
 		if err := h.extend(caTemplate(name, 0)); err != nil {
 			return err
@@ -94,8 +94,8 @@ func pathTooLong(a *Authority, d *draft) error {
 	return nil
 }
 
-func longChain(a *Authority, d *draft) error {
-	h := &hierarchy{authorities: []signingCA{a.hierarchy().root()}}
+func longChain(_ *Authority, d *draft) error {
+	h := &hierarchy{authorities: []signingCA{d.by.root()}}
 	for i := range tooLong {
 		if err := h.extend(caTemplate(fmt.Sprintf("wiretest intermediate %d", i+1), -1)); err != nil {
 			return err

@@ -21,8 +21,8 @@ func validFor(long time.Duration) func(*Authority, *draft) error {
 	return inTemplate(func(d *draft) { d.template.NotAfter = d.template.NotBefore.Add(long) })
 }
 
-func expiredIntermediate(a *Authority, d *draft) error {
-	return a.interpose(d, "expired", func(template *x509.Certificate) {
+func expiredIntermediate(_ *Authority, d *draft) error {
+	return d.interpose("expired", func(template *x509.Certificate) {
 		template.NotAfter = d.template.NotBefore.Add(-day)
 		template.NotBefore = template.NotAfter.Add(-365 * day)
 	})

@@ -20,27 +20,22 @@ func signatureSpoilers() []spoiler {
 	}
 }
 
-// rsaIntermediate is an authority with an RSA key of 2048 bits, below the root
-// of the moment: there is no ECDSA with MD5. Its key takes long to find, some
-// tenths of a second, so there is one for all.
-func (a *Authority) rsaIntermediate() (signingCA, error) {
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		return signingCA{}, err
-	}
-	return signingCA{nil, key}, nil
-}
+// newRSAKey takes long, some tenths of a second.
+func newRSAKey() (*rsa.PrivateKey, error) { return rsa.GenerateKey(rand.Reader, 2048) }
 
-// byRSA has the leaf signed by an RSA key.
+// byRSA has the leaf signed by an intermediate with an RSA key: there is no
+// ECDSA with MD5, and SHA-1 is known with RSA.
 func (a *Authority) byRSA(d *draft) error {
-	issuer, err := a.rsa()
+	key, err := a.rsaKey()
 	if err != nil {
 		return err
 	}
-	root := a.hierarchy().root()
-	issuer.cert, err = root.sign(caTemplate("wiretest RSA intermediate", 0), issuer.key.Public())
-	d.issuer, d.chain = issuer, [][]byte{issuer.cert.Raw}
-	return err
+	cert, err := d.by.root().sign(caTemplate("wiretest RSA intermediate", 0), key.Public())
+	if err != nil {
+		return err
+	}
+	d.issuer, d.chain = signingCA{cert, key}, [][]byte{cert.Raw}
+	return nil
 }
 
 func sha1Leaf(a *Authority, d *draft) error {
@@ -48,8 +43,8 @@ func sha1Leaf(a *Authority, d *draft) error {
 	return a.byRSA(d)
 }
 
-func sha1Intermediate(a *Authority, d *draft) error {
-	return a.interpose(d, "SHA-1", func(template *x509.Certificate) { template.SignatureAlgorithm = x509.ECDSAWithSHA1 })
+func sha1Intermediate(_ *Authority, d *draft) error {
+	return d.interpose("SHA-1", func(template *x509.Certificate) { template.SignatureAlgorithm = x509.ECDSAWithSHA1 })
 }
 
 // md5Leaf is signed by hand, because crypto/x509 does not sign with MD5.

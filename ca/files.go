@@ -20,18 +20,22 @@ func (a *Authority) WriteFiles(dir string) (certFile string, err error) {
 // www.example.com.pem and www.example.com-key.pem, and returns the files'
 // names. The name is the certificate's common name; what a file name cannot
 // have in it is "_" (also the "*" of a wildcard). Files that are there already
-// are replaced, as when a server's certificate is renewed.
+// are replaced, as when a server's certificate is renewed. Without a private key,
+// as [Authority.SignRequest] has none, keyFile is "".
 func (c *Certificate) WriteFiles(dir string) (certFile, keyFile string, err error) {
 	leaf, err := c.leaf()
 	if err != nil {
 		return "", "", err
 	}
+	base := filepath.Join(dir, fileName(leaf))
+	certFile, keyFile = base+".pem", base+"-key.pem"
+	if c.PrivateKey == nil {
+		return certFile, "", writeFile(certFile, c.CertPEM(), 0o644)
+	}
 	key, err := c.KeyPEM()
 	if err != nil {
 		return "", "", err
 	}
-	base := filepath.Join(dir, fileName(leaf))
-	certFile, keyFile = base+".pem", base+"-key.pem"
 	if err := writeFile(certFile, c.CertPEM(), 0o644); err != nil {
 		return "", "", err
 	}

@@ -32,6 +32,7 @@ type minted struct {
 
 // draft is a leaf before it is signed, with all that a fault may change.
 type draft struct {
+	by       *hierarchy
 	subject  subject
 	template *x509.Certificate
 	key      crypto.Signer // nil if only its owner has it
@@ -79,15 +80,15 @@ func (a *Authority) mint(s subject, fault Fault) (*minted, error) {
 
 func (a *Authority) mintFor(s subject, key crypto.Signer, public crypto.PublicKey, fault Fault, edits ...func(*x509.Certificate)) (*minted, error) {
 	now, by := time.Now(), a.hierarchy()
-	d := &draft{subject: s, template: leafTemplate(s, now), issuer: by.issuer(), chain: by.chain()}
+	d := &draft{by: by, subject: s, template: leafTemplate(s, now), issuer: by.issuer(), chain: by.chain()}
 	if err := d.setKey(key, public); err != nil {
 		return nil, err
 	}
-	a.cfg.nameStatus(d.template, d.issuer.cert)
 	m := &minted{by: by, from: d.template.NotBefore, until: d.template.NotAfter}
 	if err := a.spoil(d, fault); err != nil {
 		return nil, err
 	}
+	a.cfg.nameStatus(d.template, d.issuer.cert)
 	if a.cfg.Leaf != nil {
 		a.cfg.Leaf(d.template)
 	}

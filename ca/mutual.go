@@ -4,20 +4,21 @@ import "crypto/tls"
 
 // MutualTLS is [Authority.ServerTLS] for a server that demands a certificate of
 // its clients, by the authority's root of the moment: also by a new one after
-// RotateRoot, without being started again. The client's side is
+// RotateRoot, without being started again. What ServerTLS says about NextProtos
+// after a rotation goes for all clients here. The client's side is
 // [Authority.ClientTLS] with identities.
 func (a *Authority) MutualTLS(identities ...string) *tls.Config {
 	a.fail.Helper()
 	by := a.hierarchy()
 	cfg := a.ServerTLS(identities...)
 	cfg.ClientAuth = tls.RequireAndVerifyClientCert
-	cfg.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
-		if a.hierarchy().root().cert == by.root().cert {
-			return nil, nil // cfg itself, whatever has been made of it
+	cfg.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
+		if a.hierarchy() == by {
+			return nil, nil
 		}
-		rotated := cfg.Clone()
-		rotated.GetConfigForClient, rotated.ClientCAs = nil, a.Pool()
-		return rotated, nil
+		now := rotated(cfg)
+		now.ClientCAs = a.Pool()
+		return now, nil
 	}
 	return cfg
 }

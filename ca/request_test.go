@@ -137,4 +137,11 @@ func TestOpenSSLRequests(t *testing.T) {
 	if _, err := cert.KeyPEM(); err == nil {
 		t.Error("KeyPEM returns a key that nobody but the requester has")
 	}
+	certFile, keyFile, err := cert.WriteFiles(dir)
+	if err != nil || keyFile != "" {
+		t.Errorf("files %q and %q, error %v", certFile, keyFile, err)
+	}
+	if _, err := tls.LoadX509KeyPair(certFile, key); err != nil {
+		t.Errorf("the file does not fit the key: %v", err)
+	}
 }

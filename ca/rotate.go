@@ -16,7 +16,8 @@ func (a *Authority) install(h *hierarchy) {
 
 // RotateLeaves has every leaf minted anew, with a new key, when it is next asked
 // for. Servers and clients of ServerTLS, MutualTLS and ClientTLS show the new
-// ones from the next handshake on, while they run.
+// ones from the next handshake on, while they run; a session that is resumed
+// shows none.
 func (a *Authority) RotateLeaves() {
 	for {
 		old := a.hierarchy()

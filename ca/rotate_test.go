@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"example.com/wiretest/ca"
 )
@@ -40,6 +41,33 @@ func TestRotateLeaves(t *testing.T) {
 		}
 		if again := requireShake(t, "again", server, client); !again.client.PeerCertificates[0].Equal(after.client.PeerCertificates[0]) {
 			t.Error("a new leaf without a rotation")
+		}
+	})
+}
+
+// Of a client that asks for an address there is no SNI, and crypto/tls shows it
+// what is in Certificates.
+func TestRotationForClientsWithoutSNI(t *testing.T) {
+	inBothWorlds(t, func(t *testing.T) {
+		authority := ca.New(t, nil)
+		for what, server := range map[string]*tls.Config{
+			"any name": authority.ServerTLS(), "one name": authority.ServerTLS("127.0.0.1"), "mutual": authority.MutualTLS("127.0.0.1"),
+		} {
+			server.NextProtos = []string{"h2"}
+			client := named(authority.ClientTLS("alice@example.com"), "127.0.0.1")
+			client.NextProtos = []string{"h2"}
+			before := requireShake(t, what, server, client)
+			for range 2 {
+				authority.RotateLeaves()
+				after := requireShake(t, what, server, client)
+				if after.client.PeerCertificates[0].Equal(before.client.PeerCertificates[0]) {
+					t.Errorf("%s: the leaf is as before", what)
+				}
+				if after.client.NegotiatedProtocol != "h2" {
+					t.Errorf("%s: no ALPN any more", what)
+				}
+				before = after
+			}
 		}
 	})
 }
@@ -149,6 +177,15 @@ func TestCrossSign(t *testing.T) {
 		if _, err := old.CrossSign(authority); err == nil || err.Error() != want {
 			t.Errorf("error %v, want %s", err, want)
 		}
+	}
+}
+
+func TestOpenSSLVerifiesCrossSigned(t *testing.T) {
+	openssl := tool(t, "openssl", "openssl")
+	old := ca.New(t, &ca.Config{Name: "old", Intermediates: 1})
+	authority := ca.New(t, &ca.Config{Name: "young", Intermediates: 1, CrossSignedBy: []*ca.Authority{old}})
+	for _, trusted := range []*ca.Authority{old, authority} {
+		strictly(t, openssl, trusted, authority.Issue("a.test"), "sslserver", time.Now())
 	}
 }
 

@@ -17,6 +17,12 @@ import (
 //
 // net/http/httptest adds a certificate of its own to a configuration without
 // identities, and shows it to clients that send no SNI. Name some there.
+//
+// After a rotation (see [Authority.RotateLeaves]) a client without SNI, as one
+// that asks for an address, is served by a copy of what ServerTLS returned, with
+// what was set in it since. Servers of net/http, and httptest, set NextProtos in
+// a copy of their own: where these clients are to have HTTP/2 afterwards too,
+// set NextProtos before.
 func (a *Authority) ServerTLS(identities ...string) *tls.Config {
 	a.fail.Helper()
 	cfg := &tls.Config{ClientCAs: a.Pool()}
@@ -24,11 +30,26 @@ func (a *Authority) ServerTLS(identities ...string) *tls.Config {
 		cfg.GetCertificate = a.certificateFor
 		return cfg
 	}
+	by := a.hierarchy()
 	s, first := a.first(x509.ExtKeyUsageServerAuth, identities)
 	// Certificates is what crypto/tls shows to a client without SNI, and what
 	// others look at; GetCertificate keeps it fresh for the rest.
 	cfg.Certificates = []tls.Certificate{*first}
 	cfg.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return s.leaf(a) }
+	cfg.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+		if a.hierarchy() == by || hello.ServerName != "" {
+			return nil, nil // cfg itself, or what has been made of it
+		}
+		return rotated(cfg), nil
+	}
+	return cfg
+}
+
+// rotated is cfg without the certificate that it was made with, so that
+// GetCertificate is asked always.
+func rotated(cfg *tls.Config) *tls.Config {
+	cfg = cfg.Clone()
+	cfg.GetConfigForClient, cfg.Certificates = nil, nil
 	return cfg
 }
 
