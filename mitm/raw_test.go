@@ -327,13 +327,11 @@ func splitField(field string) (name, value string) {
 
 // resetConn makes the end of a connection a reset.
 func resetConn(conn net.Conn) {
-	for {
-		below, ok := conn.(interface{ NetConn() net.Conn })
-		if !ok {
-			break
-		}
-		conn = below.NetConn()
+	resets, ok := conn.(interface{ SetLinger(int) error })
+	if !ok {
+		resetConn(conn.(interface{ NetConn() net.Conn }).NetConn())
+		return
 	}
-	conn.(interface{ SetLinger(int) error }).SetLinger(0)
+	resets.SetLinger(0)
 	conn.Close()
 }

@@ -2,6 +2,7 @@ package mitm_test
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"net"
@@ -259,6 +260,7 @@ type rawH2Call struct {
 	id        uint32 // 0 before a client's head
 	authority string
 	protocol  string // of extended CONNECT
+	scheme    string // "" is https
 
 	// Guarded by conn.mu.
 	events []event
@@ -297,7 +299,11 @@ func (c *rawH2Call) pseudo(start string) {
 		return
 	}
 	c.field(":method", method)
-	c.field(":scheme", "https")
+	if method == http.MethodConnect && c.protocol == "" { // RFC 9113, section 8.5
+		c.field(":authority", path)
+		return
+	}
+	c.field(":scheme", cmp.Or(c.scheme, "https"))
 	c.field(":authority", c.authority)
 	c.field(":path", path)
 	if c.protocol != "" {

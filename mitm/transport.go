@@ -32,6 +32,12 @@ func (p *Proxy) Client() *http.Client {
 // http.Transport, and the caller may change all of it. Close closes its idle
 // connections.
 //
+// With Explicit and SOCKS5 it has the proxy in its Proxy field. With ExplicitTLS,
+// where net/http offers a proxy what it does not speak, it dials by Tunnel, and
+// so sends CONNECT for URLs of the scheme http too. With Transparent and Reverse
+// it connects to this proxy whatever the URL, which is to name the origin; with
+// Reverse, URL does as well.
+//
 // A transport that cannot reach the proxy fails when it dials.
 func (p *Proxy) Transport(from Net) *http.Transport {
 	p.mu.Lock()
@@ -42,10 +48,12 @@ func (p *Proxy) Transport(from Net) *http.Transport {
 // newTransport needs mu; caller is for messages.
 func (p *Proxy) newTransport(from Net, caller string) *http.Transport {
 	tr := &http.Transport{
-		Proxy:             p.ProxyURL,
 		DialContext:       p.transportDial(from, caller),
 		TLSClientConfig:   alpn.Prefer(alpn.H2, alpn.HTTP11).Client(&tls.Config{RootCAs: p.trusted()}),
 		ForceAttemptHTTP2: true,
+	}
+	if p.mode.first().has(Explicit | SOCKS5) {
+		tr.Proxy = p.ProxyURL
 	}
 	if !p.closing {
 		p.transports = append(p.transports, tr)

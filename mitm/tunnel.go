@@ -141,8 +141,12 @@ func (t *tunnel) close(reason string) {
 	}
 }
 
-// inner is the connection at the bottom.
+// inner is the connection at the bottom. What can be reset by itself is: below it
+// may be the socket of a slow link, which would let go of what is on its way.
 func inner(conn net.Conn) net.Conn {
+	if _, resets := conn.(interface{ SetLinger(seconds int) error }); resets {
+		return conn
+	}
 	if over, ok := conn.(interface{ NetConn() net.Conn }); ok {
 		return inner(over.NetConn())
 	}
