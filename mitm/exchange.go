@@ -81,6 +81,9 @@ func (p *Proxy) forward(w http.ResponseWriter, r *http.Request) {
 // else where r itself says.
 func (c *client) routeOf(r *http.Request) (route, int, error) {
 	if r.Method == http.MethodConnect {
+		if c.route.scheme == "" && !c.mode.has(Explicit|ExplicitTLS) {
+			return route{}, http.StatusMethodNotAllowed, fmt.Errorf("CONNECT is for a proxy, and Mode is %v", c.proxy.mode)
+		}
 		return route{}, http.StatusNotImplemented, errors.New("CONNECT must be the first request on its connection")
 	}
 	if c.route.scheme != "" {

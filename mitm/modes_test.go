@@ -1,6 +1,8 @@
 package mitm_test
 
 import (
+	"context"
+	"net"
 	"net/url"
 	"strings"
 	"testing"
@@ -99,4 +101,20 @@ func TestModesOnSockets(t *testing.T) {
 			}
 		})
 	}
+}
+
+// leadTo completes a Config of eachMode, so that it leads to an origin.
+func leadTo(t testing.TB, network *linkdelay.Network, authority *ca.Authority, cfg mitm.Config, addr string) mitm.Config {
+	t.Helper()
+	switch {
+	case cfg.Mode == mitm.Reverse:
+		cfg.Origin = "https://" + addr
+	case cfg.Mode == mitm.Transparent:
+		cfg.Dial = func(ctx context.Context, proto, _ string) (net.Conn, error) {
+			return network.Host("proxy.test").DialContext(ctx, proto, addr)
+		}
+	case cfg.Via != "":
+		cfg.Via = newVia(t, network, authority, cfg.Via)
+	}
+	return cfg
 }

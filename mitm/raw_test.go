@@ -1,7 +1,6 @@
 package mitm_test
 
 import (
-	"context"
 	"crypto/tls"
 	"fmt"
 	"net"
@@ -203,16 +202,7 @@ func newRawStage(t testing.TB, network *linkdelay.Network, cfg mitm.Config, down
 	addr := accepting(t, network.Host("origin.test"), afterHandshake(authority, alpn.Only(up), server.conn))
 	cfg.Net, cfg.RootCAs, cfg.CA = network.Host("proxy.test"), authority.Pool(), authority
 	cfg.Downstream.ALPN = alpn.Only(down)
-	switch {
-	case cfg.Mode == mitm.Reverse:
-		cfg.Origin = "https://" + addr
-	case cfg.Mode == mitm.Transparent:
-		cfg.Dial = func(ctx context.Context, proto, _ string) (net.Conn, error) {
-			return network.Host("proxy.test").DialContext(ctx, proto, addr)
-		}
-	case cfg.Via != "":
-		cfg.Via = newVia(t, network, authority, cfg.Via)
-	}
+	cfg = leadTo(t, network, authority, cfg, addr)
 	return &rawStage{t, network, authority, mitm.New(t, &cfg), down, up, addr, server}
 }
 
