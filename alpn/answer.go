@@ -14,6 +14,7 @@ import (
 type Answer struct {
 	Offered     []string // nil is no ALPN
 	Version     uint16   // of TLS, the only one that was offered
+	QUIC        uint32   // its version, where package probeh3 asked; 0 is TCP
 	Selected    string   // "" is no ALPN, or a refusal
 	Err         error    // why the handshake failed; nil if it did not
 	Alert       uint8    // with which the server refused; 0 is none
@@ -22,8 +23,24 @@ type Answer struct {
 	Issuer      string      // of the leaf: its common name, or all of it where it has none
 	Chain       []*x509.Certificate
 	Resumes     bool // the server resumed a session; asked once per version, for the first offer that was not refused
+	EarlyData   bool // and took a request ahead of the handshake (0-RTT); asked over QUIC only
 
 	resumed bool
+}
+
+// over is what carries the connection: a column of a table.
+func (a *Answer) over() carrier { return carrier{a.Version, a.QUIC} }
+
+type carrier struct {
+	tls  uint16
+	quic uint32
+}
+
+func (c carrier) String() string {
+	if c.quic != 0 {
+		return "QUIC " + quicVersionName(c.quic)
+	}
+	return versionName(c.tls)
 }
 
 func (a *Answer) observe(state tls.ConnectionState) {

@@ -12,11 +12,11 @@ import (
 // to the protocol.
 func Compare(direct, proxied Results) string {
 	rows := [][]string{{"offered", "TLS", "direct", "proxied"}}
-	for _, version := range direct.versions() {
+	for _, over := range direct.carriers() {
 		for _, offer := range direct.offers() {
 			rows = append(rows, []string{
-				offerName(offer), strings.TrimPrefix(versionName(version), "TLS "),
-				direct.cell(offer, version), proxied.cell(offer, version),
+				offerName(offer), strings.TrimPrefix(over.String(), "TLS "),
+				direct.cell(offer, over), proxied.cell(offer, over),
 			})
 		}
 	}

@@ -17,7 +17,6 @@ import (
 	"example.com/wiretest/origin"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"golang.org/x/net/http2"
 )
 
 const pc = "pc.test"
@@ -98,7 +97,7 @@ func requireSpoken(t *testing.T, policy alpn.Policy, r alpn.Results) {
 		require.Equal(t, []string{`h3=":443"; ma=60`}, s.AltSvc, r)
 		require.Equal(t, "shop", s.Server, r)
 		if s.Protocol == alpn.H2 {
-			require.Contains(t, s.Settings, http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: 77}, r)
+			require.Contains(t, s.Settings, alpn.Setting{Name: "MAX_CONCURRENT_STREAMS", Value: 77}, r)
 		} else {
 			require.Empty(t, s.Settings, r)
 		}

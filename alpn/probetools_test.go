@@ -17,7 +17,6 @@ import (
 	"example.com/wiretest/alpn"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"golang.org/x/net/http2"
 )
 
 // certificateFiles are those of certificate, for programs.
@@ -114,7 +113,7 @@ func TestProbeNginx(t *testing.T) {
 			assert.Equal(t, "nginx", s.Server, r)
 			assert.Equal(t, []string{`h3=":8443"; ma=60`}, s.AltSvc, r)
 			if s.Protocol == alpn.H2 {
-				assert.Contains(t, s.Settings, http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: 77}, r)
+				assert.Contains(t, s.Settings, alpn.Setting{Name: "MAX_CONCURRENT_STREAMS", Value: 77}, r)
 			}
 		}
 		assert.Contains(t, r.String(), "X25519, sessions resume")

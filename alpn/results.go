@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Results are what Probe found.
+// Results are what Probe found, or package probeh3's Probe.
 type Results struct {
 	Addr       string
 	ServerName string   // that was asked for; SNI carries it unless it is an address
@@ -72,11 +72,11 @@ func (r Results) Issuer() string {
 // String is a table of what is selected, an offer a line and a version of TLS a
 // column, and below it what the server says of itself.
 func (r Results) String() string {
-	rows := [][]string{append([]string{"offered"}, mapped(r.versions(), versionName)...)}
+	rows := [][]string{append([]string{"offered"}, mapped(r.carriers(), carrier.String)...)}
 	for _, offer := range r.offers() {
 		row := []string{offerName(offer)}
-		for _, version := range r.versions() {
-			row = append(row, r.cell(offer, version))
+		for _, over := range r.carriers() {
+			row = append(row, r.cell(offer, over))
 		}
 		rows = append(rows, row)
 	}
@@ -93,9 +93,9 @@ func (r Results) title() string {
 // facts are the lines below the table.
 func (r Results) facts() (lines []string) {
 	lines = append(lines, "issuer: "+orUnknown(r.Issuer()))
-	for _, version := range r.versions() {
-		if a, ok := r.first(version); ok {
-			lines = append(lines, fmt.Sprintf("%s: %s, %s", versionName(version), keyExchange(a), resumes(a)))
+	for _, over := range r.carriers() {
+		if a, ok := r.first(over); ok {
+			lines = append(lines, fmt.Sprintf("%v: %s, %s", over, keyExchange(a), resumes(a)))
 		}
 	}
 	for _, s := range r.Spoken {
@@ -119,16 +119,19 @@ func keyExchange(a Answer) string {
 }
 
 func resumes(a Answer) string {
-	if a.Resumes {
+	switch {
+	case a.EarlyData:
+		return "sessions resume, with 0-RTT"
+	case a.Resumes:
 		return "sessions resume"
 	}
 	return "sessions do not resume"
 }
 
-// first is the first answer of a version that is no refusal.
-func (r Results) first(version uint16) (Answer, bool) {
+// first is the first answer over something that is no refusal.
+func (r Results) first(over carrier) (Answer, bool) {
 	for _, a := range r.Answers {
-		if a.Version == version && a.Err == nil {
+		if a.over() == over && a.Err == nil {
 			return a, true
 		}
 	}
@@ -149,19 +152,19 @@ func (r Results) failures() (lines []string) {
 	return lines
 }
 
-func (r Results) cell(offer []string, version uint16) string {
+func (r Results) cell(offer []string, over carrier) string {
 	for _, a := range r.answers(offer) {
-		if a.Version == version {
+		if a.over() == over {
 			return a.String()
 		}
 	}
 	return "–"
 }
 
-func (r Results) versions() (all []uint16) {
+func (r Results) carriers() (all []carrier) {
 	for _, a := range r.Answers {
-		if !slices.Contains(all, a.Version) {
-			all = append(all, a.Version)
+		if !slices.Contains(all, a.over()) {
+			all = append(all, a.over())
 		}
 	}
 	return all

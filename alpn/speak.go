@@ -16,13 +16,31 @@ import (
 
 // Spoken is what a server said of itself in HTTP.
 type Spoken struct {
-	Protocol string          // h2 or http/1.1
-	Version  uint16          // of TLS
-	Settings []http2.Setting // of its first SETTINGS (RFC 9113, section 6.5), in its order; nil with http/1.1
-	Status   int             // of its answer to HEAD /
-	AltSvc   []string        // of that answer, and of ALTSVC frames (RFC 7838)
-	Server   string          // the header
-	Err      error           // why there was no answer
+	Protocol string    // h2, http/1.1 or h3
+	Version  uint16    // of TLS
+	QUIC     uint32    // its version; 0 is TCP
+	Settings []Setting // of its first SETTINGS, in its order; nil with http/1.1
+	Status   int       // of its answer to HEAD /
+	AltSvc   []string  // of that answer, and of ALTSVC frames (RFC 7838)
+	Server   string    // the header
+	Err      error     // why there was no answer
+}
+
+// Setting is one that a server states (RFC 9113, section 6.5.2; RFC 9114,
+// section 7.2.4.1).
+type Setting struct {
+	Name  string // such as MAX_CONCURRENT_STREAMS
+	Value uint64
+}
+
+// Setting is the value of the setting of that name, and whether it was stated.
+func (s Spoken) Setting(name string) (value uint64, stated bool) {
+	for _, setting := range s.Settings {
+		if setting.Name == name {
+			return setting.Value, true
+		}
+	}
+	return 0, false
 }
 
 // ask sends a request, and reads until it is answered.
@@ -123,9 +141,9 @@ func (s *Spoken) settings(f *http2.SettingsFrame, replies *http2.Framer) error {
 		return nil
 	}
 	if s.Settings == nil {
-		s.Settings = make([]http2.Setting, 0, f.NumSettings())
+		s.Settings = make([]Setting, 0, f.NumSettings())
 		for i := range f.NumSettings() {
-			s.Settings = append(s.Settings, f.Setting(i))
+			s.Settings = append(s.Settings, Setting{f.Setting(i).ID.String(), uint64(f.Setting(i).Val)})
 		}
 	}
 	return replies.WriteSettingsAck()
@@ -162,7 +180,7 @@ func (s *Spoken) unknown(f *http2.UnknownFrame) {
 // String is one line: what was said.
 func (s Spoken) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s over %s:", s.Protocol, versionName(s.Version))
+	fmt.Fprintf(&b, "%s over %v:", s.Protocol, carrier{s.Version, s.QUIC})
 	if s.Err != nil {
 		fmt.Fprintf(&b, " no answer: %s", whyNoAnswer(s.Err))
 	} else {
@@ -187,6 +205,4 @@ func whyNoAnswer(err error) string {
 	return err.Error()
 }
 
-func settingName(setting http2.Setting) string {
-	return fmt.Sprintf("%v=%d", setting.ID, setting.Val)
-}
+func settingName(s Setting) string { return fmt.Sprintf("%s=%d", s.Name, s.Value) }

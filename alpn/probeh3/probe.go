@@ -1,0 +1,220 @@
+package probeh3
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/quic-go/quic-go"
+	"github.com/quic-go/quic-go/http3"
+
+	"example.com/wiretest/alpn"
+)
+
+// Config says how a server is asked. A nil one, and the zero value of every
+// field, work.
+type Config struct {
+	// Offers are what is offered, one after the other. nil is h3, and
+	// alpn.Unknown, which a server has to refuse (RFC 9001, section 8.1).
+	Offers [][]string
+
+	// TLS is the client's side, as in alpn.ProbeConfig: nil verifies nothing.
+	TLS *tls.Config
+
+	// Dial makes the connections, as http3.Transport's field of that name: the
+	// method of a netlog/h3 Dialer, for one. nil is quic.DialAddrEarly, from a
+	// socket of all interfaces.
+	Dial func(ctx context.Context, addr string, tls *tls.Config, cfg *quic.Config) (*quic.Conn, error)
+
+	// Versions of QUIC that are probed. nil is v1 and v2.
+	Versions []quic.Version
+
+	// Timeout is how long one connection may take, from dialling to the answer.
+	// 0 is 10 seconds, though without an answer quic-go gives up after 5.
+	Timeout time.Duration
+}
+
+// Probe asks the server at addr, a host and a port. It makes one connection for
+// each offer and version of QUIC, and one more per version to resume, one at a
+// time; the first of each version that agrees on h3 carries a request, HEAD of /.
+//
+// That a server refuses an offer, or a version of QUIC, is an Answer. The error is
+// that addr or cfg is mistaken, or that nothing answers.
+func Probe(ctx context.Context, addr string, cfg *Config) (alpn.Results, error) {
+	p, err := newProber(addr, cfg)
+	if err != nil {
+		return alpn.Results{}, fmt.Errorf("probeh3: Probe: %w", err)
+	}
+	for _, version := range p.Versions {
+		if err := p.probe(ctx, version); err != nil {
+			return p.results, fmt.Errorf("probeh3: Probe: %s: %w", addr, err)
+		}
+	}
+	return p.results, nil
+}
+
+// prober probes one server.
+type prober struct {
+	Config  // without a zero value
+	results alpn.Results
+}
+
+func newProber(addr string, cfg *Config) (*prober, error) {
+	host, port, err := net.SplitHostPort(addr)
+	if _, wrong := strconv.ParseUint(port, 10, 16); err != nil || wrong != nil || host == "" {
+		return nil, fmt.Errorf("address %q: want host:port, such as a.test:443", addr)
+	}
+	p := &prober{results: alpn.Results{Addr: addr}}
+	if cfg != nil {
+		p.Config = *cfg
+	}
+	if err := p.resolve(host); err != nil {
+		return nil, err
+	}
+	p.results.ServerName = p.TLS.ServerName
+	return p, nil
+}
+
+// resolve checks the configuration and fills in what is zero.
+func (p *prober) resolve(host string) error {
+	switch {
+	case p.Timeout < 0:
+		return fmt.Errorf("Config.Timeout: %v is negative", p.Timeout)
+	case p.Timeout == 0:
+		p.Timeout = 10 * time.Second
+	}
+	if p.Offers == nil {
+		p.Offers = [][]string{{alpn.H3}, {alpn.Unknown}}
+	}
+	for i, offer := range p.Offers {
+		if len(offer) == 0 || slices.Contains(offer, "") {
+			return fmt.Errorf("Config.Offers[%d]: %q: QUIC does not go without ALPN (RFC 9001, section 8.1)", i, offer)
+		}
+	}
+	if p.Dial == nil {
+		p.Dial = quic.DialAddrEarly
+	}
+	if p.Versions == nil {
+		p.Versions = []quic.Version{quic.Version1, quic.Version2}
+	}
+	if p.TLS == nil {
+		p.TLS = &tls.Config{InsecureSkipVerify: true}
+	}
+	p.TLS = p.TLS.Clone()
+	if p.TLS.ServerName == "" {
+		p.TLS.ServerName = host
+	}
+	return nil
+}
+
+// probe makes all connections of one version. As over TCP, the first that stands
+// is the one to resume.
+func (p *prober) probe(ctx context.Context, version quic.Version) error {
+	sessions := tls.NewLRUClientSessionCache(1)
+	first := -1
+	spoken := false
+	for _, offer := range p.Offers {
+		cache := sessions
+		if first >= 0 {
+			cache = nil
+		}
+		answer, err := p.ask(ctx, version, offer, cache, func(ctx context.Context, conn *quic.Conn, a *alpn.Answer) {
+			if a.Selected == alpn.H3 && !spoken {
+				spoken = true
+				p.results.Spoken = append(p.results.Spoken, p.speak(ctx, conn, a))
+			}
+		})
+		if err != nil {
+			return err
+		}
+		p.results.Answers = append(p.results.Answers, answer)
+		if answer.Err == nil && first < 0 {
+			first = len(p.results.Answers) - 1
+		}
+	}
+	if first < 0 {
+		return nil
+	}
+	return p.resume(ctx, version, sessions, &p.results.Answers[first])
+}
+
+func (p *prober) resume(ctx context.Context, version quic.Version, sessions tls.ClientSessionCache, first *alpn.Answer) error {
+	_, err := p.ask(ctx, version, first.Offered, sessions, func(_ context.Context, conn *quic.Conn, _ *alpn.Answer) {
+		state := conn.ConnectionState()
+		first.Resumes, first.EarlyData = state.TLS.DidResume, state.Used0RTT
+	})
+	return err
+}
+
+// ask makes one connection. use is called with it, if it stands.
+func (p *prober) ask(ctx context.Context, version quic.Version, offer []string, sessions tls.ClientSessionCache,
+	use func(context.Context, *quic.Conn, *alpn.Answer)) (alpn.Answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, p.Timeout)
+	defer cancel()
+	answer := alpn.Answer{Offered: slices.Clone(offer), Version: tls.VersionTLS13, QUIC: uint32(version)}
+	cfg := p.TLS.Clone()
+	cfg.NextProtos, cfg.ClientSessionCache = answer.Offered, sessions
+	conn, err := p.Dial(ctx, p.results.Addr, cfg, &quic.Config{Versions: []quic.Version{version}})
+	if err == nil {
+		defer conn.CloseWithError(quic.ApplicationErrorCode(http3.ErrCodeNoError), "")
+		err = handshaken(ctx, conn)
+	}
+	if err != nil {
+		return p.failed(answer, err)
+	}
+	observe(&answer, conn.ConnectionState())
+	use(ctx, conn, &answer)
+	return answer, nil
+}
+
+// handshaken waits, where 0-RTT lets a connection be used earlier.
+func handshaken(ctx context.Context, conn *quic.Conn) error {
+	select {
+	case <-conn.HandshakeComplete():
+		return nil
+	case <-conn.Context().Done():
+		return context.Cause(conn.Context())
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func observe(a *alpn.Answer, state quic.ConnectionState) {
+	a.Selected, a.CipherSuite, a.Group = state.TLS.NegotiatedProtocol, state.TLS.CipherSuite, state.TLS.CurveID
+	if a.Chain = state.TLS.PeerCertificates; len(a.Chain) == 0 {
+		return
+	}
+	if a.Issuer = a.Chain[0].Issuer.CommonName; a.Issuer == "" {
+		a.Issuer = a.Chain[0].Issuer.String()
+	}
+}
+
+// failed tells a refusal, which is an answer, from there being nobody.
+func (p *prober) failed(answer alpn.Answer, err error) (alpn.Answer, error) {
+	var refused *quic.TransportError
+	var version *quic.VersionNegotiationError
+	switch {
+	case errors.As(err, &refused):
+		answer.Err = refusal(&answer, refused)
+	case errors.As(err, &version) || len(p.results.Answers) > 0:
+		answer.Err = err
+	default:
+		return answer, err
+	}
+	return answer, nil
+}
+
+// refusal names the alert that the server sent in CONNECTION_CLOSE (RFC 9001,
+// section 4.8), so that errors.As, and alpn.RequireAlert, find it.
+func refusal(answer *alpn.Answer, err *quic.TransportError) error {
+	if !err.Remote || !err.ErrorCode.IsCryptoError() {
+		return err
+	}
+	answer.Alert = uint8(err.ErrorCode)
+	return fmt.Errorf("%w: %w", tls.AlertError(answer.Alert), err)
+}
