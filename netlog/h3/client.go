@@ -307,18 +307,18 @@ func (b *answerBody) end(err error) error {
 	return err
 }
 
-// failure is what a request's error means. That of a connection that is over
-// says why it is.
+// failure is what a request's error means. quic-go tells the streams that the
+// connection is over before it tells anyone else, so the error alone has to say
+// which of the two it is about.
 func (c *clientConn) failure(err error) string {
-	if cause := context.Cause(c.conn.Context()); cause != nil {
-		return "connection closed before the answer ended: " + onClient.reason(cause, !c.rec.Connection().Handshaken.IsZero())
-	}
-	var told *http3.Error
-	if errors.As(err, &told) {
-		return fmt.Sprintf("reset by %v: %s", onClient.of(told.Remote), codeName(uint64(told.ErrorCode)))
-	}
 	if text := onClient.reset(err); text != "" {
 		return text
 	}
-	return err.Error()
+	if cause := context.Cause(c.conn.Context()); cause != nil {
+		err = cause
+	}
+	if !endsConnection(err) {
+		return err.Error()
+	}
+	return "connection closed before the answer ended: " + onClient.reason(err, !c.rec.Connection().Handshaken.IsZero())
 }

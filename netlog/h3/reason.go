@@ -61,6 +61,10 @@ func (s side) ending(cause error) string {
 	return cause.Error()
 }
 
+// endsConnection reports whether the error is about a connection: quic-go has all
+// of those say that it is closed.
+func endsConnection(err error) bool { return errors.Is(err, net.ErrClosed) }
+
 func behind(message string) string {
 	if message == "" {
 		return ""
