@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"example.com/wiretest/netlog"
+	"example.com/wiretest/netlog/wire"
 )
 
 // client is one connection of a client to the proxy.
@@ -19,8 +20,11 @@ type client struct {
 	reader *bufio.Reader
 	look   *lookout // below TLS; nil before it is intercepted
 	rec    *netlog.ConnectionRecord
-	route  route // of all its requests; zero where each says for itself
-	denied error // why it was last asked for credentials; nil is never
+	route  route                 // of all its requests; zero where each says for itself
+	id     int64                 // of rec
+	own    map[string]*wire.Pool // keys of its own connections to origins; guarded by Proxy.mu
+	ended  bool                  // guarded by Proxy.mu
+	denied error                 // why it was last asked for credentials; nil is never
 
 	// notMirrored is why Mirror could not ask the origin, until a request was
 	// told.
@@ -72,7 +76,8 @@ func (p *Proxy) serve(conn net.Conn) {
 func (p *Proxy) newClient(conn net.Conn, about netlog.Connection) *client {
 	about.Leg, about.Network = Downstream, "tcp"
 	about.Local, about.Remote = conn.LocalAddr().String(), conn.RemoteAddr().String()
-	return &client{proxy: p, conn: conn, reader: bufio.NewReader(conn), rec: p.log.Open(about)}
+	rec := p.log.Open(about)
+	return &client{proxy: p, conn: conn, reader: bufio.NewReader(conn), rec: rec, id: rec.Connection().ID}
 }
 
 // add reports false, and c must end, once the proxy is closing.
@@ -92,8 +97,37 @@ func (c *client) end(reason string) {
 	c.conn.Close()
 	p := c.proxy
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	delete(p.clients, c.rec)
+	own := c.own
+	c.own, c.ended = nil, true
+	p.mu.Unlock()
+	for key, pool := range own {
+		pool.Forget(key)
+	}
+}
+
+// ruled is r with what rules for it.
+func (c *client) ruled(r route) route {
+	if r.rule == nil {
+		r.rule = c.proxy.decide(r.target)
+	}
+	if r.rule.upstream.PerClient {
+		r.owner = c
+	}
+	return r
+}
+
+// uses notes that c has connections of its own, which end with it.
+func (c *client) uses(pool *wire.Pool, key string) {
+	p := c.proxy
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if c.own == nil && !c.ended {
+		c.own = make(map[string]*wire.Pool)
+	}
+	if !c.ended {
+		c.own[key] = pool
+	}
 }
 
 // clientOf is the connection that a handler serves.

@@ -49,7 +49,7 @@ func (x *exchange) mayRepeat(err error, a attempted) string {
 		return "GOAWAY"
 	case a.early && isRefused(err):
 		return "sent before the origin's SETTINGS"
-	case a.reused && x.cutOff(err) && idempotent(x.in.Method):
+	case a.reused && x.cutOff(err) && idempotent(x.ask.Method):
 		return "stale connection"
 	}
 	return ""

@@ -90,7 +90,7 @@ func (x *exchange) copyBody(resp *http.Response) error {
 // atHand reports whether all of the body has come with the head, so that both
 // can go out together.
 func (x *exchange) atHand(resp *http.Response) (whole bool) {
-	if x.up != nil {
+	if x.up != nil && !x.hooked {
 		x.up.Update(func(q *netlog.Request) { whole = q.BodyBytesDown == resp.ContentLength || !q.End.IsZero() })
 	}
 	return whole

@@ -1,11 +1,14 @@
 package mitm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"sync"
 	"time"
+
+	"example.com/wiretest/netlog/wire"
 )
 
 // closeBound is how long Close waits for what does not end by itself.
@@ -37,16 +40,11 @@ func (p *Proxy) shutdown() error {
 	defer cancel()
 	p.abortClients()
 	var wg sync.WaitGroup // of this function, which waits
-	wg.Go(func() { p.secure.Close() })
-	wg.Go(func() { p.plain.Close() })
-	var outer error
-	var within sync.WaitGroup // of this function, which waits; ctx bounds it
-	within.Go(func() { outer = p.outerServer.Close(ctx) })
-	err := p.server.Close(ctx)
-	within.Wait()
-	if err == nil {
-		err = outer
+	for _, one := range p.all() {
+		wg.Go(func() { one.secure.Close() })
+		wg.Go(func() { one.plain.Close() })
 	}
+	err := p.closeServers(ctx)
 	p.closeIdle()
 	if left := p.await(ctx, &p.running); err == nil && left != nil {
 		err = p.leftOpen() // where handlers still run so do their connections: the handlers are the news
@@ -58,6 +56,21 @@ func (p *Proxy) shutdown() error {
 		return fmt.Errorf("mitm: close: %w", err)
 	}
 	return nil
+}
+
+// closeServers closes all at once, and returns what the first of them has to say.
+func (p *Proxy) closeServers(ctx context.Context) error {
+	servers := []*wire.Server{p.outerServer}
+	for _, one := range p.all() {
+		servers = append(servers, one.server)
+	}
+	errs := make([]error, len(servers))
+	var closing sync.WaitGroup // of this function, which waits; ctx bounds it
+	for i, server := range servers {
+		closing.Go(func() { errs[i] = server.Close(ctx) })
+	}
+	closing.Wait()
+	return cmp.Or(errs...)
 }
 
 // await waits for wg. When ctx ends first, its own goroutine waits on with

@@ -15,6 +15,7 @@ import (
 	"example.com/wiretest/alpn"
 	"example.com/wiretest/ca"
 	"example.com/wiretest/netlog"
+	"example.com/wiretest/netlog/wire"
 )
 
 // The two sides of a Proxy, as they stand in its Log and as filters of it.
@@ -91,6 +92,13 @@ type Config struct {
 	// Passthrough leaves alone keeps it.
 	StripAltSvc bool
 
+	// Rules say what is different for some hosts. The first that matches decides,
+	// before Passthrough does.
+	Rules []Rule
+
+	// Hooks look at what passes, and may have their way with it.
+	Hooks Hooks
+
 	// Log is where connections and requests of both legs are recorded. nil is
 	// a Log of this proxy's own, which Proxy.Log returns; one that New made is
 	// printed when the test fails.
@@ -129,6 +137,33 @@ type Leg struct {
 	// 256. Upstream it lowers what the origin states, and 0 is no limit of the
 	// proxy's own.
 	MaxConcurrentStreams int
+
+	// StreamWindow and ConnWindow are how many bytes the other side may send on one
+	// stream of HTTP/2, and on all of a connection, before the proxy has passed them
+	// on (RFC 9113, section 6.9.2). 0 is net/http's choice.
+	StreamWindow, ConnWindow int
+
+	// Speak is h2 or http/1.1: what the proxy speaks, whatever was negotiated, as
+	// one does that offers h2 and has only http/1.1. "" is what was negotiated.
+	Speak string
+
+	// MaxConns, on the upstream leg only, limits the http/1.1 connections to one
+	// origin; a request that has to wait is a Stall in the Log. 0 is no limit.
+	MaxConns int
+
+	// PerClient, on the upstream leg only, gives each connection of a client its own
+	// connections to origins, which end with it. Else all clients share them.
+	PerClient bool
+
+	// Faults are what goes wrong on purpose with requests. Downstream they happen
+	// instead of what the proxy does. Upstream they begin when a request's head was
+	// sent: wire.StreamOf is that of the connection to the origin, next takes the
+	// answer, and where neither happens the request is given up, which the client
+	// sees as a 502. Requests are counted as they are sent.
+	Faults []wire.Fault
+
+	// ConnectionFaults are what goes wrong on purpose with TLS and below it.
+	ConnectionFaults []ConnectionFault
 }
 
 const defaultStreams = 256
@@ -188,27 +223,33 @@ func (c *Config) validate() error {
 			return fmt.Errorf("Config.Passthrough[%d]: %q: %w", i, entry, err)
 		}
 	}
-	return nil
+	return c.validateRules()
 }
 
 func (l *Leg) validateDownstream() error {
+	switch {
+	case l.MaxConns != 0:
+		return errors.New("MaxConns is for the upstream leg")
+	case l.PerClient:
+		return errors.New("PerClient is for the upstream leg")
+	}
 	if l.Mirror && !l.ALPN.IsZero() {
 		return fmt.Errorf("Mirror and ALPN %v are both set: Mirror leaves the choice to the origin", l.ALPN)
 	}
 	if l.TLS != nil && l.TLS.GetConfigForClient != nil {
 		return errors.New("TLS.GetConfigForClient: the proxy decides by CONNECT target and ALPN; set the other fields")
 	}
-	return l.validate()
+	return l.validate(true)
 }
 
 func (l *Leg) validateUpstream() error {
 	if l.Mirror {
 		return errors.New("Mirror is for the downstream leg")
 	}
-	return l.validate()
+	return l.validate(false)
 }
 
-func (l *Leg) validate() error {
+func (l *Leg) validate(downstream bool) error {
 	if err := l.ALPN.Validate(); err != nil {
 		return fmt.Errorf("ALPN: %w", err)
 	}
@@ -221,8 +262,35 @@ func (l *Leg) validate() error {
 	if l.TLS != nil && len(l.TLS.NextProtos) > 0 {
 		return fmt.Errorf("TLS.NextProtos: %q: must be empty, ALPN rules", l.TLS.NextProtos)
 	}
-	if n := l.MaxConcurrentStreams; n < 0 || n > math.MaxInt32 {
-		return fmt.Errorf("MaxConcurrentStreams: %d: must be from 0 to %d", n, math.MaxInt32)
+	for _, field := range []struct {
+		name string
+		n    int
+	}{
+		{"MaxConcurrentStreams", l.MaxConcurrentStreams},
+		{"StreamWindow", l.StreamWindow},
+		{"ConnWindow", l.ConnWindow},
+		{"MaxConns", l.MaxConns},
+	} {
+		if field.n < 0 || field.n > math.MaxInt32 {
+			return fmt.Errorf("%s: %d: must be from 0 to %d", field.name, field.n, math.MaxInt32)
+		}
+	}
+	if l.Speak != "" && !slices.Contains(spoken, l.Speak) {
+		return fmt.Errorf("Speak: %q: the proxy does not speak it, only %q", l.Speak, spoken)
+	}
+	return l.validateFaults(downstream)
+}
+
+func (l *Leg) validateFaults(downstream bool) error {
+	for i, f := range l.Faults {
+		if f.Do == nil || f.Request < 0 {
+			return fmt.Errorf("Faults[%d]: request %d: want one from 0, and something to Do", i, f.Request)
+		}
+	}
+	for i := range l.ConnectionFaults {
+		if err := l.ConnectionFaults[i].validate(downstream); err != nil {
+			return fmt.Errorf("ConnectionFaults[%d]: %w", i, err)
+		}
 	}
 	return nil
 }

@@ -47,19 +47,23 @@ type answer struct {
 // reach leads a client to where it wants, which is t.
 func (c *client) reach(t target, say answer) {
 	c.goTo(route{target: t, scheme: "https"})
-	if c.proxy.passes(t) {
+	passes, err := c.hookTunnel()
+	switch {
+	case err != nil:
+		say.refuse(http.StatusForbidden, err)
+	case passes:
 		c.passThrough(say)
-		return
-	}
-	if say.accept() {
+	case say.accept():
 		c.intercept()
 	}
 }
 
 // goTo is where all of the client's requests are for.
 func (c *client) goTo(r route) {
-	c.route = r
-	c.rec.Update(func(rec *netlog.Connection) { rec.Host = r.target.String() })
+	c.route = c.ruled(r)
+	c.rec.Update(func(rec *netlog.Connection) {
+		rec.Host, rec.Rule = r.target.String(), c.route.rule.name
+	})
 }
 
 // established reports whether the client could be told so.
@@ -107,7 +111,7 @@ func (c *client) intercept() {
 	case errors.As(err, &wrong) && wrong.Looks == alpn.LooksHTTP:
 		c.route.scheme = "http"
 		c.rec.Update(func(r *netlog.Connection) { r.ALPN = netlog.NoALPN })
-		c.proxy.server.ServeConn(conn, c.rec)
+		c.route.rule.server.ServeConn(conn, c.rec)
 	default:
 		c.end(fmt.Sprintf("after %s: %v", c.asked(), err))
 	}
@@ -122,19 +126,32 @@ func (c *client) asked() string {
 }
 
 func (c *client) interceptTLS(hello *alpn.ClientHello, conn net.Conn) {
-	p := c.proxy
-	cfg := p.downstream[""]
-	if p.mirror {
+	p, rule := c.proxy, c.route.rule
+	fault := rule.clientFaults.next()
+	if fault.FirstSegment {
+		hello = blind(hello, c.look.first)
+		c.route.serverName = hello.ServerName
+	}
+	cfg, shown := rule.downstream[""], &show{rule: rule, name: hello.ServerName}
+	if rule.originFirst {
 		ctx, stop := c.look.while(p.ctx)
-		cfg = c.mirrored(ctx, hello)
+		cfg, shown.also = c.afterOrigin(ctx, hello)
 		stop()
 	}
-	ctx := context.WithValue(p.ctx, targetKey{}, c.called())
-	secured, err := wire.HandshakeServer(ctx, conn, cfg, c.rec)
+	if fault.RefuseALPN {
+		cfg = alpn.Only("no protocol of the client's").Server(cfg)
+	}
+	if pause(p.ctx, fault.HandshakeDelay) != nil {
+		return // the proxy is closed, and so will be conn
+	}
+	ctx := context.WithValue(context.WithValue(p.ctx, targetKey{}, c.called()), showKey{}, shown)
+	secured, err := wire.HandshakeServer(ctx, fault.under(conn, c.rec), cfg, c.rec)
 	if err != nil {
+		p.tellTLSFailure(c.rec, err)
 		return // HandshakeServer recorded it and closed conn
 	}
-	p.server.ServeConn(secured, c.rec)
+	rule.server.ServeConn(secured, c.rec)
+	p.tellUnused(c.rec)
 }
 
 // called is what the client calls the host that it speaks with.

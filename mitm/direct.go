@@ -26,11 +26,15 @@ func (c *client) direct() {
 		return
 	}
 	c.goTo(to)
-	if c.proxy.passes(to.target) {
+	passes, err := c.hookTunnel()
+	switch {
+	case err != nil:
+		c.end(err.Error())
+	case passes:
 		c.passOn(conn, answer{accept: func() bool { return true }, refuse: c.hangUp})
-		return
+	default:
+		c.interceptTLS(hello, conn)
 	}
-	c.interceptTLS(hello, conn)
 }
 
 // meant is the origin that a client means which knows of no proxy.

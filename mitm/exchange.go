@@ -24,6 +24,9 @@ type exchange struct {
 	w       http.ResponseWriter
 	rc      *http.ResponseController
 	in      *http.Request         // from the client
+	ask     *http.Request         // what the origin is asked: in, or what a hook has made of it
+	sameURL bool                  // ask is for the URL of in
+	hooked  bool                  // a hook has had its way with the answer
 	stream  *wire.Stream          // of in; nil if its connection is not understood
 	down    *netlog.RequestRecord // of in
 	upgrade string                // what the client wants to switch to; "" is nothing
@@ -37,6 +40,7 @@ type exchange struct {
 	up       *netlog.RequestRecord       // what was sent to the origin; nil before
 	interim  *interim
 	body     *attempt // nil is none
+	whole    bool     // the answer was passed on
 }
 
 // forward is the handler of all clients' connections.
@@ -61,10 +65,12 @@ func (p *Proxy) forward(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{
 		proxy:   p,
 		client:  c,
-		route:   route,
+		route:   c.ruled(route),
 		w:       w,
 		rc:      http.NewResponseController(w),
 		in:      r,
+		ask:     r,
+		sameURL: true,
 		stream:  wire.StreamOf(r),
 		down:    wire.RequestOf(r),
 		upgrade: upgradeOf(r),
@@ -93,9 +99,10 @@ func (c *client) routeOf(r *http.Request) (route, int, error) {
 	if err != nil {
 		return route{}, http.StatusBadRequest, err
 	}
+	to = c.ruled(to)
 	c.rec.Update(func(rec *netlog.Connection) {
 		if rec.Host == "" {
-			rec.Host = to.target.String()
+			rec.Host, rec.Rule = to.target.String(), to.rule.name
 		}
 	})
 	return to, 0, nil
@@ -103,6 +110,9 @@ func (c *client) routeOf(r *http.Request) (route, int, error) {
 
 func (x *exchange) run() {
 	x.rc.EnableFullDuplex() // HTTP/1.1 would else read all of the request before it answers; HTTP/2 is full duplex, and says that it knows no such thing
+	if !x.hookRequest() {
+		return
+	}
 	if x.sendsBody() {
 		x.upload = newUpload(x)
 		defer x.upload.stop()
@@ -133,11 +143,11 @@ func (x *exchange) closesBecause(why error) {
 
 // mayGetH2 reports whether a connection to the origin may come to speak h2.
 func (x *exchange) mayGetH2() bool {
-	return x.route.scheme == "https" && slices.Contains(x.proxy.upstream.ALPN.Protocols(), alpn.H2)
+	return x.route.scheme == "https" && slices.Contains(x.route.rule.upstream.ALPN.Protocols(), alpn.H2)
 }
 
 // sendsBody reports whether the client sends a body, or trailers.
-func (x *exchange) sendsBody() bool { return x.in.ContentLength != 0 || len(x.in.Trailer) > 0 }
+func (x *exchange) sendsBody() bool { return x.ask.ContentLength != 0 || len(x.in.Trailer) > 0 }
 
 // hasCome reports whether all of the request has.
 func (x *exchange) hasCome() bool { return x.stream != nil && x.stream.RequestEnded() }
@@ -148,21 +158,31 @@ func (x *exchange) attempt(ctx context.Context) (again bool) {
 	x.attempts++
 	x.asked, x.up, x.interim = time.Now(), nil, newInterim(x.w, x.stripAltSvc)
 	x.asking.Store(nil)
+	x.whole = false
 	lease, err := x.proxy.get(ctx, x.route)
 	if err != nil {
 		x.fail(x.explained(err))
 		return false
 	}
 	x.lease = lease
-	whole := false
-	defer func() { lease.Release(whole || lease.Conn.Protocol() == alpn.H2) }() // there a broken exchange ends its stream alone
-	a := attempted{early: !isClosed(lease.Conn.Greeted()), reused: isUsed(lease.Conn.Record())}
-	resp, err := lease.Conn.RoundTrip(x.request(ctx), x.started)
+	defer func() { lease.Release(x.whole || lease.Conn.Protocol() == alpn.H2) }() // there a broken exchange ends its stream alone
+	return x.askOrigin(ctx, attempted{early: !isClosed(lease.Conn.Greeted()), reused: isUsed(lease.Conn.Record())})
+}
+
+// conclude passes on what has become of an attempt, and reports whether there is to
+// be another.
+func (x *exchange) conclude(ctx context.Context, a attempted, o outcome) (again bool) {
 	x.interim.end()
-	if err != nil {
-		return x.unansweredBy(ctx, err, a)
+	if o.err != nil {
+		return x.unansweredBy(ctx, o.err, a)
 	}
+	resp := o.resp
 	defer resp.Body.Close()
+	if err := x.hookResponse(resp); err != nil {
+		x.closesBecause(err)
+		x.hookFailed(err)
+		return false
+	}
 	if resp.StatusCode == http.StatusSwitchingProtocols {
 		x.switchProtocols(resp)
 		return false
@@ -172,7 +192,7 @@ func (x *exchange) attempt(ctx context.Context) (again bool) {
 		x.resetToo(err)
 		panic(http.ErrAbortHandler) // so that the client sees a broken answer, not a short one
 	}
-	whole = true
+	x.whole = true
 	return false
 }
 
@@ -211,14 +231,14 @@ func isUsed(rec *netlog.ConnectionRecord) (used bool) {
 // request is what is sent to the origin.
 func (x *exchange) request(ctx context.Context) *http.Request {
 	out := &http.Request{
-		Method:        x.in.Method,
+		Method:        x.ask.Method,
 		URL:           x.url(),
-		Host:          x.in.Host,
+		Host:          x.ask.Host,
 		Proto:         "HTTP/1.1", // else net/http sends the body without waiting for 100
 		ProtoMajor:    1,
 		ProtoMinor:    1,
 		Header:        x.requestHeader(),
-		ContentLength: x.in.ContentLength,
+		ContentLength: x.ask.ContentLength,
 		Body:          http.NoBody,
 	}
 	if x.upload != nil {
@@ -233,13 +253,13 @@ func (x *exchange) request(ctx context.Context) *http.Request {
 // write it differently. (A path that begins with two slashes and has such
 // characters is beyond it.)
 func (x *exchange) url() *url.URL {
-	u := *x.in.URL
-	u.Scheme, u.Host, u.User = x.route.scheme, x.in.Host, nil
+	u := *x.ask.URL
+	u.Scheme, u.Host, u.User = x.route.scheme, x.ask.Host, nil
 	if u.Host == "" { // HTTP/1.0 needs none
 		u.Host = x.route.target.String()
 	}
 	path, _, _ := strings.Cut(x.in.RequestURI, "?")
-	if strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "//") && path != u.EscapedPath() {
+	if x.sameURL && strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "//") && path != u.EscapedPath() {
 		u.Opaque = path
 	}
 	return &u
@@ -293,8 +313,8 @@ func (x *exchange) fail(err error) {
 func (x *exchange) recordUnsent(err error) {
 	up := x.proxy.log.Request(netlog.Request{
 		Leg:    Upstream,
-		Method: x.in.Method,
-		URL:    x.route.scheme + "://" + x.in.Host + x.in.URL.RequestURI(),
+		Method: x.ask.Method,
+		URL:    x.route.scheme + "://" + x.ask.Host + x.ask.URL.RequestURI(),
 		Start:  x.asked,
 	})
 	x.pair(up)

@@ -38,11 +38,11 @@ func copyEndToEnd(out, h http.Header) {
 
 // requestHeader is what is sent upstream.
 func (x *exchange) requestHeader() http.Header {
-	h := endToEnd(x.in.Header)
+	h := endToEnd(x.ask.Header)
 	if _, has := h["User-Agent"]; !has {
 		h["User-Agent"] = nil // which keeps net/http from adding its own
 	}
-	if acceptsTrailers(x.in.Header) {
+	if acceptsTrailers(x.ask.Header) {
 		h.Set("Te", "trailers") // the one value that HTTP/2 has (RFC 9113, section 8.2.2)
 	}
 	if x.stream != nil && x.stream.ExpectsContinue() {

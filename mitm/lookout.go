@@ -13,7 +13,8 @@ import (
 // afterwards.
 type lookout struct {
 	net.Conn
-	read []byte // and not given; belongs to while's goroutine while that runs
+	read  []byte // and not given; belongs to while's goroutine while that runs
+	first int    // bytes that the first Read has brought
 }
 
 func lookOut(conn net.Conn) *lookout { return &lookout{Conn: conn} }
@@ -63,7 +64,11 @@ func (l *lookout) look() (left bool) {
 
 func (l *lookout) Read(p []byte) (int, error) {
 	if len(l.read) == 0 {
-		return l.Conn.Read(p)
+		n, err := l.Conn.Read(p)
+		if l.first == 0 {
+			l.first = n
+		}
+		return n, err
 	}
 	n := copy(p, l.read)
 	l.read = l.read[n:]

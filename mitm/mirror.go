@@ -10,35 +10,41 @@ import (
 	"example.com/wiretest/netlog/wire"
 )
 
-// mirrored is how the client is served: as the origin chose from its offer.
-func (c *client) mirrored(ctx context.Context, hello *alpn.ClientHello) *tls.Config {
-	p := c.proxy
-	c.route.mirrored, c.route.offered = true, hello.ALPN
-	chosen, err := p.chosen(ctx, c.route)
+// afterOrigin shakes hands with the origin before the client is answered. It returns
+// how the client is served, with Mirror as the origin chose from its offer, and the
+// names of the origin's certificate.
+func (c *client) afterOrigin(ctx context.Context, hello *alpn.ClientHello) (*tls.Config, []string) {
+	rule := c.route.rule
+	if rule.mirror {
+		c.route.mirrored, c.route.offered = true, hello.ALPN
+	}
+	conn, err := c.proxy.asked(ctx, c.route)
 	if err != nil {
 		c.notMirrored.Store(&failure{err})
-		return p.downstream[""]
+		return rule.downstream[""], nil
 	}
-	return p.downstream[chosen]
+	if !rule.mirror {
+		return rule.downstream[""], namesOf(conn.TLS())
+	}
+	return rule.downstream[conn.Record().Connection().ALPN], namesOf(conn.TLS())
 }
 
-// chosen is what the origin chooses: on an h2 connection to it that is open,
-// else on one that the requests to come will use.
-func (p *Proxy) chosen(ctx context.Context, r route) (string, error) {
+// asked is an h2 connection to the origin that is open, else one that the requests
+// to come will use.
+func (p *Proxy) asked(ctx context.Context, r route) (*wire.ClientConn, error) {
 	key := r.key()
-	conn := p.lastAsked(key)
-	if conn == nil {
-		lease, err := p.get(ctx, r)
-		if err != nil {
-			return "", err
-		}
-		defer lease.Release(true)
-		conn = lease.Conn
-		p.mu.Lock()
-		p.mirrored[key] = conn
-		p.mu.Unlock()
+	if conn := p.lastAsked(key); conn != nil {
+		return conn, nil
 	}
-	return conn.Record().Connection().ALPN, nil
+	lease, err := p.get(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	defer lease.Release(true)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mirrored[key] = lease.Conn
+	return lease.Conn, nil
 }
 
 // lastAsked spares the wait for a free stream. An http/1.1 connection says

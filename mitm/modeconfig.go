@@ -50,7 +50,7 @@ func (c *Config) validateOuter(mode Mode) error {
 	case c.Outer.TLS != nil && c.Outer.TLS.GetConfigForClient != nil:
 		return errors.New("outer leg: TLS.GetConfigForClient: ALPN decides; set the other fields")
 	}
-	if err := c.Outer.validate(); err != nil {
+	if err := c.Outer.validate(true); err != nil {
 		return fmt.Errorf("outer leg: %w", err)
 	}
 	return nil

@@ -81,9 +81,13 @@ func plainHost(host string) string {
 	return strings.ToLower(strings.TrimSuffix(host, "."))
 }
 
-// passes reports whether a CONNECT to name and port is not intercepted.
-func (p *Proxy) passes(t target) bool {
-	name, port := plainHost(t.host), t.port
+// passes reports whether what goes by r is not intercepted: by its rule, or else by
+// Config.Passthrough.
+func (p *Proxy) passes(r route) bool {
+	if r.rule != p.policy {
+		return r.rule.passthrough
+	}
+	name, port := plainHost(r.target.host), r.target.port
 	for _, pat := range p.passthrough {
 		if pat.matches(name, port) {
 			return true

@@ -7,11 +7,9 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"slices"
 	"sync"
 	"testing"
 
-	"example.com/wiretest/alpn"
 	"example.com/wiretest/ca"
 	"example.com/wiretest/netlog"
 	"example.com/wiretest/netlog/wire"
@@ -31,18 +29,15 @@ type Proxy struct {
 	via         *url.URL
 	dialOrigin  dialFunc // nil dials from net
 	passthrough []pattern
-	mirror      bool
 	stripAltSvc bool
-	downstream  map[string]*tls.Config // by what Mirror lets the client have; without Mirror the only one is at ""
+	hooks       Hooks
 	outerTLS    *tls.Config
 	outerLeg    Leg
-	upstream    Leg
-	upstreamTLS *tls.Config // without a policy and, mostly, without a ServerName
-	server      *wire.Server
 	outerServer *wire.Server // HTTP/2 with the proxy itself
-	secure      *wire.Pool   // TLS to origins
-	plain       *wire.Pool
-	buffers     sync.Pool // *[bufferSize]byte
+	buffers     sync.Pool    // *[bufferSize]byte
+
+	*policy           // of all hosts that no rule is about
+	rules   []*policy // the first that matches decides
 
 	ctx       context.Context // ends when Close begins
 	cancel    context.CancelFunc
@@ -114,9 +109,8 @@ func newProxy(c *Config) *Proxy {
 		auth:        c.Auth,
 		dialOrigin:  c.Dial,
 		outerLeg:    c.Outer,
-		mirror:      c.Downstream.Mirror,
 		stripAltSvc: c.StripAltSvc,
-		upstream:    c.Upstream,
+		hooks:       c.Hooks,
 		closed:      make(chan struct{}),
 		clients:     make(map[*netlog.ConnectionRecord]*client),
 		mirrored:    make(map[string]*wire.ClientConn),
@@ -128,27 +122,18 @@ func newProxy(c *Config) *Proxy {
 		pat, _ := parsePattern(entry) // checked by resolved
 		p.passthrough = append(p.passthrough, pat)
 	}
-	p.configureTLS(c)
+	p.configureOuter(c)
 	return p
 }
 
 // startWire makes what speaks HTTP; Close closes it.
 func (p *Proxy) startWire(c *Config) {
-	p.server = wire.NewServer(wire.ServerConfig{
-		Handler:              http.HandlerFunc(p.forward),
-		MaxConcurrentStreams: c.Downstream.MaxConcurrentStreams,
-	})
+	p.newPolicies(c)
 	p.outerServer = wire.NewServer(wire.ServerConfig{
 		Handler:              http.HandlerFunc(p.serveOuter),
 		MaxConcurrentStreams: c.Outer.MaxConcurrentStreams,
 		Heads:                true, // for :scheme
 	})
-	p.secure = wire.NewPool(wire.PoolConfig{
-		Dial:     p.dialSecure,
-		ExpectH2: slices.Contains(c.Upstream.ALPN.Protocols(), alpn.H2),
-		Abandon:  true,
-	})
-	p.plain = wire.NewPool(wire.PoolConfig{Dial: p.dialPlain, Abandon: true})
 }
 
 // CA is the authority that clients have to trust: Config.CA, or the proxy's

@@ -8,8 +8,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-
-	"example.com/wiretest/netlog/wire"
 )
 
 // target is where a client wants to go.
@@ -59,6 +57,8 @@ type route struct {
 	serverName string   // what the client asked for by SNI
 	mirrored   bool     // offered says what the origin is offered
 	offered    []string // by the client; nil is no ALPN
+	rule       *policy  // that decides
+	owner      *client  // alone uses the connections; nil is all do
 }
 
 // key tells routes apart. A pool is indexed by it, and messages show it.
@@ -70,6 +70,9 @@ func (r route) key() string {
 	if r.mirrored {
 		key += " offering " + orNone(r.offered)
 	}
+	if r.owner != nil {
+		key += fmt.Sprintf(" for connection %d", r.owner.id)
+	}
 	return key
 }
 
@@ -78,15 +81,6 @@ func orNone(protos []string) string {
 		return "no ALPN"
 	}
 	return strings.Join(protos, ", ")
-}
-
-// get waits for the right to send one request on r.
-func (p *Proxy) get(ctx context.Context, r route) (*wire.Lease, error) {
-	pool := p.plain
-	if r.scheme == "https" {
-		pool = p.secure
-	}
-	return pool.Get(context.WithValue(ctx, routeKey{}, r), r.key())
 }
 
 // routeKey is under what the context of a pool's Dial has its route.

@@ -2,28 +2,14 @@ package mitm
 
 import (
 	"crypto/tls"
+	"slices"
+	"strings"
 
-	"example.com/wiretest/alpn"
-	"example.com/wiretest/netlog"
+	"example.com/wiretest/ca"
 )
 
-// configureTLS makes the configurations that all connections share, so that
-// clients can resume their sessions.
-func (p *Proxy) configureTLS(c *Config) {
-	base := new(tls.Config)
-	if c.Downstream.TLS != nil {
-		base = c.Downstream.TLS.Clone()
-	}
-	if len(base.Certificates) == 0 && base.GetCertificate == nil {
-		base.GetCertificate = p.certificate
-	}
-	p.downstream = map[string]*tls.Config{"": c.Downstream.ALPN.Server(base)}
-	if p.mirror {
-		// All that an origin can choose.
-		p.downstream[alpn.H2] = alpn.Only(alpn.H2).Server(base)
-		p.downstream[alpn.HTTP11] = alpn.Only(alpn.HTTP11).Server(base)
-		p.downstream[netlog.NoALPN] = alpn.None().Server(base)
-	}
+// configureOuter is for TLS with the proxy itself.
+func (p *Proxy) configureOuter(c *Config) {
 	p.outerTLS = new(tls.Config)
 	if c.Outer.TLS != nil {
 		p.outerTLS = c.Outer.TLS.Clone()
@@ -32,38 +18,80 @@ func (p *Proxy) configureTLS(c *Config) {
 		p.outerTLS.GetCertificate = p.certificate
 	}
 	p.outerTLS = c.Outer.ALPN.Server(p.outerTLS)
-	p.upstreamTLS = new(tls.Config)
-	if c.Upstream.TLS != nil {
-		p.upstreamTLS = c.Upstream.TLS.Clone()
-	}
-	if c.RootCAs != nil {
-		p.upstreamTLS.RootCAs = c.RootCAs
-	}
 }
 
 // certificate is what a client is shown: for the name it asks for by SNI, or,
 // if it asks for none, for the target of its CONNECT.
 func (p *Proxy) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	name := hello.ServerName
-	if t, ok := hello.Context().Value(targetKey{}).(target); ok && name == "" {
-		name = t.host
+	show, _ := hello.Context().Value(showKey{}).(*show)
+	if show != nil {
+		name = show.name
 	}
-	return p.ca.Leaf(name)
+	if t, ok := hello.Context().Value(targetKey{}).(target); ok && name == "" {
+		name = strings.TrimSuffix(t.host, ".")
+	}
+	if show == nil {
+		return p.ca.Leaf(name)
+	}
+	return show.leaf(p.ca, name)
 }
+
+// show is what else a client is shown.
+type show struct {
+	rule *policy
+	name string   // as far as the proxy has seen it
+	also []string // names of the origin's certificate
+}
+
+func (s *show) leaf(authority *ca.Authority, name string) (*tls.Certificate, error) {
+	names := []string{name}
+	if len(s.also) > 0 && !slices.Equal(s.also, names) {
+		if both := append(names, s.also...); s.issuable(authority, both) {
+			names = both
+		}
+	}
+	if s.rule.leaf == nil && s.rule.fault == "" {
+		return authority.Leaf(names...)
+	}
+	return authority.LeafWith(s.rule.fault, s.rule.leaf, names...)
+}
+
+// issuable reports whether ca can issue for what another authority has.
+func (s *show) issuable(authority *ca.Authority, names []string) bool {
+	_, err := authority.Leaf(names...)
+	return err == nil
+}
+
+// namesOf are the names that a certificate is for.
+func namesOf(state *tls.ConnectionState) (names []string) {
+	if state == nil || len(state.PeerCertificates) == 0 {
+		return nil
+	}
+	leaf := state.PeerCertificates[0]
+	names = slices.Clone(leaf.DNSNames)
+	for _, ip := range leaf.IPAddresses {
+		names = append(names, ip.String())
+	}
+	return names
+}
+
+// showKey is under what a handshake's context has its *show.
+type showKey struct{}
 
 // targetKey is under what a handshake's context has its CONNECT target.
 type targetKey struct{}
 
 // toOrigin is the client's side of TLS on a route.
 func (p *Proxy) toOrigin(r route) (*tls.Config, error) {
-	policy := p.upstream.ALPN
+	policy := r.rule.upstream.ALPN
 	if r.mirrored {
 		var err error
 		if policy, err = common(r.offered, policy); err != nil {
 			return nil, err
 		}
 	}
-	cfg := policy.Client(p.upstreamTLS)
+	cfg := policy.Client(r.rule.upstreamTLS)
 	if cfg.ServerName == "" {
 		cfg.ServerName = r.serverName
 	}

@@ -46,7 +46,7 @@ type upload struct {
 
 func newUpload(x *exchange) *upload {
 	return &upload{
-		body:    x.in.Body,
+		body:    x.ask.Body,
 		rc:      x.rc,
 		end:     x.cameBehind,
 		came:    x.hasCome,

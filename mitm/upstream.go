@@ -21,25 +21,37 @@ func (p *Proxy) dialSecure(ctx context.Context, _ string) (*wire.ClientConn, err
 	if err != nil {
 		return nil, err
 	}
-	secured, err := wire.HandshakeClient(ctx, conn, cfg, rec)
+	fault := r.rule.originFaults.next()
+	if pause(ctx, fault.HandshakeDelay) != nil {
+		conn.Close() // and the handshake says so
+	}
+	secured, err := wire.HandshakeClient(ctx, fault.under(conn, rec), cfg, rec)
 	if err != nil {
+		p.tellTLSFailure(rec, err)
 		return nil, fmt.Errorf("TLS with %v: %w", r.target, bare(errors.Unwrap(err))) // without "wire: TLS handshake"
 	}
-	return wire.NewClientConn(secured, p.speaks(rec))
+	return wire.NewClientConn(secured, r.rule.speaks(rec))
 }
 
 // dialPlain opens a connection for the pool of those without TLS.
 func (p *Proxy) dialPlain(ctx context.Context, _ string) (*wire.ClientConn, error) {
-	conn, rec, err := p.dial(ctx, routeOf(ctx))
+	r := routeOf(ctx)
+	conn, rec, err := p.dial(ctx, r)
 	if err != nil {
 		return nil, err
 	}
 	rec.Update(func(c *netlog.Connection) { c.ALPN = netlog.NoALPN })
-	return wire.NewClientConn(conn, p.speaks(rec))
+	return wire.NewClientConn(conn, r.rule.speaks(rec))
 }
 
-func (p *Proxy) speaks(rec *netlog.ConnectionRecord) wire.ClientConfig {
-	return wire.ClientConfig{Record: rec, MaxStreams: p.upstream.MaxConcurrentStreams}
+func (one *policy) speaks(rec *netlog.ConnectionRecord) wire.ClientConfig {
+	return wire.ClientConfig{
+		Record:       rec,
+		MaxStreams:   int(one.originLimit.Load()),
+		Speak:        one.upstream.Speak,
+		StreamWindow: one.upstream.StreamWindow,
+		ConnWindow:   one.upstream.ConnWindow,
+	}
 }
 
 // dial opens a connection to an origin and its record, which it closes if it
@@ -49,6 +61,7 @@ func (p *Proxy) dial(ctx context.Context, r route) (net.Conn, *netlog.Connection
 		Leg:        Upstream,
 		Network:    "tcp",
 		Host:       r.target.String(),
+		Rule:       r.rule.name,
 		OpenReason: wire.DialReason(ctx),
 		Proxy:      p.viaHost(),
 	})
