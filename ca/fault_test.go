@@ -3,6 +3,7 @@ package ca_test
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -79,6 +80,37 @@ func TestFaultOfAnAuthority(t *testing.T) {
 			t.Errorf("%d minted, want 1", minted)
 		}
 	})
+}
+
+func TestLeafWith(t *testing.T) {
+	authority := ca.New(t, &ca.Config{Fault: "expired", Leaf: func(c *x509.Certificate) { c.Subject.Organization = []string{"first"} }})
+	edit := func(c *x509.Certificate) { c.Subject.Organization[0] += " then" }
+	for _, c := range []struct {
+		fault ca.Fault
+		edit  func(*x509.Certificate)
+		want  string
+	}{
+		{"", nil, "[first] by wiretest CA, valid true"},
+		{"", edit, "[first then] by wiretest CA, valid true"},
+		{"expired", nil, "[first] by wiretest CA, valid false"},
+		{"self-signed", edit, "[first then] by a.test, valid true"},
+	} {
+		cert, err := authority.LeafWith(c.fault, c.edit, "a.test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		leaf := cert.Leaf
+		got := fmt.Sprintf("%v by %s, valid %t", leaf.Subject.Organization, leaf.Issuer.CommonName, time.Now().Before(leaf.NotAfter))
+		if got != c.want {
+			t.Errorf("fault %q: %s, want %s", c.fault, got, c.want)
+		}
+	}
+	if _, err := authority.LeafWith("", nil, "a b"); err == nil || err.Error() != `ca: identity "a b": ' ' cannot be in a host name` {
+		t.Errorf("error %v", err)
+	}
+	if _, err := authority.LeafWith("expird", nil, "a.test"); err == nil || !strings.HasPrefix(err.Error(), `ca: leaf for a.test: fault "expird": `) {
+		t.Errorf("error %v", err)
+	}
 }
 
 func TestWrongUsageOfAClient(t *testing.T) {

@@ -116,11 +116,8 @@ func (g *gallery) files(t *testing.T, row string) (leaf, chain string) {
 	leaf, chain = filepath.Join(g.dir, row+"-leaf.pem"), filepath.Join(g.dir, row+"-chain.pem")
 	all := string(cert.CertPEM())
 	end := strings.Index(all, "-----END CERTIFICATE-----\n") + len("-----END CERTIFICATE-----\n")
-	for name, content := range map[string]string{leaf: all[:end], chain: all[end:]} {
-		if err := os.WriteFile(name, []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	write(t, leaf, []byte(all[:end]))
+	write(t, chain, []byte(all[end:]))
 	if all[end:] == "" {
 		return leaf, "" // openssl refuses an empty file
 	}
@@ -345,9 +342,7 @@ func (g *gallery) revocation(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(g.dir, "lists.pem")
-	if err := os.WriteFile(file, lists, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	write(t, file, lists)
 	version := toolVersion(t, openssl, "version")
 	compare(t, "openssl verify -crl_check_all", version, g.revocations(func(row string) string {
 		leaf, chain := g.files(t, row)

@@ -43,35 +43,29 @@ type draft struct {
 	then     func(*tls.Certificate) error // likewise, with what is shown
 }
 
-// LeafWith is a new [Authority.Leaf] whose template edit changes, if it is not nil,
-// and that has a fault, unless that is "". It is not cached.
+// LeafWith is a new [Authority.Leaf], not from the cache, with a fault in the
+// place of Config.Fault, unless it is "", and with a template that edit, unless
+// it is nil, changes after Config.Leaf.
 func (a *Authority) LeafWith(fault Fault, edit func(*x509.Certificate), identities ...string) (*tls.Certificate, error) {
 	s, err := parseSubject(anyUsage, identities)
 	if err != nil {
 		return nil, err
 	}
-	key, err := newSigner()
+	m, err := a.mint(s, fault, edit)
 	if err != nil {
-		return nil, fmt.Errorf("ca: leaf for %v: %w", &s, err)
-	}
-	var edits []func(*x509.Certificate)
-	if edit != nil {
-		edits = append(edits, edit)
-	}
-	m, err := a.mintFor(s, key, key.Public(), fault, edits...)
-	if err != nil {
-		return nil, fmt.Errorf("ca: leaf for %v: %w", &s, err)
+		return nil, err
 	}
 	return m.cert, nil
 }
 
-// mint issues a leaf with a new key, and with a fault unless that is "".
-func (a *Authority) mint(s subject, fault Fault) (*minted, error) {
+// mint issues a leaf with a new key, and with a fault unless that is "". Edits may
+// be nil.
+func (a *Authority) mint(s subject, fault Fault, edits ...func(*x509.Certificate)) (*minted, error) {
 	key, err := newSigner()
 	if err != nil {
 		return nil, fmt.Errorf("ca: leaf for %v: %w", &s, err)
 	}
-	m, err := a.mintFor(s, key, key.Public(), fault)
+	m, err := a.mintFor(s, key, key.Public(), fault, edits...)
 	if err != nil {
 		return nil, fmt.Errorf("ca: leaf for %v: %w", &s, err)
 	}
@@ -93,7 +87,9 @@ func (a *Authority) mintFor(s subject, key crypto.Signer, public crypto.PublicKe
 		a.cfg.Leaf(d.template)
 	}
 	for _, edit := range edits {
-		edit(d.template)
+		if edit != nil {
+			edit(d.template)
+		}
 	}
 	cert, err := d.certificate()
 	if err != nil {

@@ -65,6 +65,9 @@ func TestSignRequest(t *testing.T) {
 			if got := leafOf(t, r) + cert.Leaf.Subject.String(); got != "[a.test *.b.test] [127.0.0.1] []CN=a.test" {
 				t.Errorf("issued for %s", got)
 			}
+			if _, isRSA := key.(*rsa.PrivateKey); isRSA != (cert.Leaf.KeyUsage&x509.KeyUsageKeyEncipherment != 0) {
+				t.Errorf("%T: key usage %b", key, cert.Leaf.KeyUsage)
+			}
 			if age := time.Since(cert.Leaf.NotBefore); age < time.Hour || age > time.Hour+time.Minute {
 				t.Errorf("valid since %v", cert.Leaf.NotBefore)
 			}

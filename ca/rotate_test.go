@@ -170,6 +170,11 @@ func TestCrossSign(t *testing.T) {
 	cert.Certificate = append(cert.Certificate, cross.Raw)
 	requireShake(t, "cross-signed", &tls.Config{Certificates: []tls.Certificate{cert}}, named(old.ClientTLS(), "a.test"))
 
+	foreign := *young.Root()
+	foreign.SubjectKeyId = []byte("by another method")
+	if cross, err := old.CrossSign(&foreign); err != nil || string(cross.SubjectKeyId) != "by another method" {
+		t.Errorf("error %v, key identifier %q, want the authority's own", err, cross.SubjectKeyId)
+	}
 	for want, authority := range map[string]*x509.Certificate{
 		"ca: cross-signing: the certificate is nil, or was never parsed": nil,
 		`ca: cross-signing "a.test": it is no authority`:                 young.Issue("a.test").Leaf,
