@@ -8,6 +8,8 @@ import (
 	"net"
 	"strings"
 	"syscall"
+
+	"example.com/wiretest/alpn/internal/probing"
 )
 
 // Answer is what a server did with one offer.
@@ -51,16 +53,8 @@ func (a *Answer) observe(state tls.ConnectionState) {
 
 func (a *Answer) certified(chain []*x509.Certificate) {
 	if a.Chain = chain; len(chain) > 0 {
-		a.Issuer = issuerName(chain[0])
+		a.Issuer = probing.Issuer(chain[0])
 	}
-}
-
-// issuerName is how an authority is called in messages, as in netlog's ledger.
-func issuerName(cert *x509.Certificate) string {
-	if cert.Issuer.CommonName != "" {
-		return cert.Issuer.CommonName
-	}
-	return cert.Issuer.String()
 }
 
 // fail also keeps a chain that is not trusted: whose it is matters most then.

@@ -46,15 +46,21 @@ func (c *cursor) filled1(field string) []byte {
 func (h *ClientHello) extensions(c cursor) {
 	h.Extensions = make([]uint16, 0, 24)
 	for c.more() {
-		at := c.at
-		id := uint16(c.number(2, "extension type"))
-		body := c.part(2, 1, extensionName(id))
-		if slices.Contains(h.Extensions, id) {
-			c.fail(at, "%s: sent twice (RFC 8446, section 4.2)", extensionName(id))
-		}
-		h.Extensions = append(h.Extensions, id)
+		id, body := c.extension(&h.Extensions)
 		h.extension(id, &body)
 	}
+}
+
+// extension is the next one; its id is added to ids, where it must not be yet.
+func (c *cursor) extension(ids *[]uint16) (id uint16, body cursor) {
+	at := c.at
+	id = uint16(c.number(2, "extension type"))
+	body = c.part(2, 1, extensionName(id))
+	if slices.Contains(*ids, id) {
+		c.fail(at, "%s: sent twice (RFC 8446, section 4.2)", extensionName(id))
+	}
+	*ids = append(*ids, id)
+	return id, body
 }
 
 // extension reads one that has a field; any other may hold what it likes.

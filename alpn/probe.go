@@ -7,8 +7,9 @@ import (
 	"fmt"
 	"net"
 	"slices"
-	"strconv"
 	"time"
+
+	"example.com/wiretest/alpn/internal/probing"
 )
 
 // ProbeConfig says how a server is asked. A nil one, and the zero value of
@@ -79,9 +80,9 @@ type prober struct {
 }
 
 func newProber(addr string, cfg *ProbeConfig) (*prober, error) {
-	host, port, err := net.SplitHostPort(addr)
-	if _, wrong := strconv.ParseUint(port, 10, 16); err != nil || wrong != nil || host == "" {
-		return nil, fmt.Errorf("address %q: want host:port, such as a.test:443", addr)
+	host, err := probing.Host(addr)
+	if err != nil {
+		return nil, err
 	}
 	p := &prober{results: Results{Addr: addr}}
 	if cfg != nil {
@@ -98,12 +99,9 @@ func newProber(addr string, cfg *ProbeConfig) (*prober, error) {
 }
 
 // resolve checks the configuration and fills in what is zero.
-func (p *prober) resolve(host string) error {
-	switch {
-	case p.Timeout < 0:
-		return fmt.Errorf("ProbeConfig.Timeout: %v is negative", p.Timeout)
-	case p.Timeout == 0:
-		p.Timeout = 10 * time.Second
+func (p *prober) resolve(host string) (err error) {
+	if p.Timeout, err = probing.Timeout(p.Timeout); err != nil {
+		return fmt.Errorf("ProbeConfig.%w", err)
 	}
 	if p.Offers == nil {
 		p.Offers = DefaultOffers()
@@ -118,13 +116,7 @@ func (p *prober) resolve(host string) error {
 	if p.DialContext == nil {
 		p.DialContext = new(net.Dialer).DialContext
 	}
-	if p.TLS == nil {
-		p.TLS = &tls.Config{InsecureSkipVerify: true}
-	}
-	p.TLS = p.TLS.Clone()
-	if p.TLS.ServerName == "" {
-		p.TLS.ServerName = host
-	}
+	p.TLS = probing.ClientTLS(p.TLS, host)
 	return nil
 }
 
@@ -193,7 +185,7 @@ func (o *once) speak(conn *tls.Conn, answer *Answer) {
 	}
 	o.spoken = append(o.spoken, proto)
 	s := Spoken{Protocol: proto, Version: o.version}
-	s.Err = s.ask(conn, o.authority())
+	s.Err = s.ask(conn, probing.Authority(o.results.ServerName, o.results.Addr))
 	o.results.Spoken = append(o.results.Spoken, s)
 }
 

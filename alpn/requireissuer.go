@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"testing"
 	"time"
+
+	"example.com/wiretest/alpn/internal/probing"
 )
 
 // RequireIssuer fails tb at once unless the certificate that resp came with was
@@ -22,7 +24,7 @@ func RequireIssuer(tb testing.TB, resp *http.Response, issuer string) {
 	if leaf.Issuer.CommonName == issuer && issuer != "" || leaf.Issuer.String() == issuer {
 		return
 	}
-	tb.Fatalf("alpn: want issuer %q, got %q%s", issuer, issuerName(leaf), chainReport(resp, causeOfIssuer(resp)))
+	tb.Fatalf("alpn: want issuer %q, got %q%s", issuer, probing.Issuer(leaf), chainReport(resp, causeOfIssuer(resp)))
 }
 
 // RequireNotIntercepted fails tb at once if the certificate that resp came with
@@ -45,7 +47,7 @@ func RequireNotIntercepted(tb testing.TB, resp *http.Response, own *x509.CertPoo
 		return
 	}
 	if err := leadsTo(resp.TLS.PeerCertificates, own); err != nil {
-		tb.Fatalf("alpn: intercepted: the certificate is issued by %q, and not by the server's own authority%s", issuerName(leaf), chainReport(resp, causeOfInterception(err)))
+		tb.Fatalf("alpn: intercepted: the certificate is issued by %q, and not by the server's own authority%s", probing.Issuer(leaf), chainReport(resp, causeOfInterception(err)))
 	}
 }
 
@@ -93,7 +95,7 @@ func chainReport(resp *http.Response, cause string) string {
 	}
 	for i, cert := range resp.TLS.PeerCertificates {
 		text += fmt.Sprintf("\n\tchain %d: %s, issued by %s, valid from %s to %s", i,
-			subjectName(cert), issuerName(cert), cert.NotBefore.Format(time.DateOnly), cert.NotAfter.Format(time.DateOnly))
+			subjectName(cert), probing.Issuer(cert), cert.NotBefore.Format(time.DateOnly), cert.NotAfter.Format(time.DateOnly))
 	}
 	return text + "\n\tlikely: " + cause
 }

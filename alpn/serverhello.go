@@ -3,7 +3,6 @@ package alpn
 import (
 	"crypto/tls"
 	"net"
-	"slices"
 )
 
 // ServerHello is what a server chose from a ClientHello (RFC 8446, section
@@ -62,13 +61,7 @@ func parseServerHello(msg []byte) (*ServerHello, *flaw) {
 func (h *ServerHello) extensions(c cursor) {
 	h.Extensions = make([]uint16, 0, 8)
 	for c.more() {
-		at := c.at
-		id := uint16(c.number(2, "extension type"))
-		body := c.part(2, 1, extensionName(id))
-		if slices.Contains(h.Extensions, id) {
-			c.fail(at, "%s: sent twice (RFC 8446, section 4.2)", extensionName(id))
-		}
-		h.Extensions = append(h.Extensions, id)
+		id, body := c.extension(&h.Extensions)
 		h.extension(id, &body)
 	}
 }

@@ -51,15 +51,6 @@ func (s *Spoken) ask(conn net.Conn, authority string) error {
 	return s.http1(conn, authority)
 }
 
-func (p *prober) authority() string {
-	_, port, _ := net.SplitHostPort(p.results.Addr)
-	host := p.results.ServerName
-	if port == "443" && !strings.Contains(host, ":") {
-		return host
-	}
-	return net.JoinHostPort(host, port)
-}
-
 func (s *Spoken) http1(conn net.Conn, authority string) error {
 	req, err := http.NewRequest(http.MethodHead, "https://"+authority+"/", nil)
 	if err != nil {

@@ -5,15 +5,14 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"net"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
 
 	"example.com/wiretest/alpn"
+	"example.com/wiretest/alpn/internal/probing"
 )
 
 // Config says how a server is asked. A nil one, and the zero value of every
@@ -65,9 +64,9 @@ type prober struct {
 }
 
 func newProber(addr string, cfg *Config) (*prober, error) {
-	host, port, err := net.SplitHostPort(addr)
-	if _, wrong := strconv.ParseUint(port, 10, 16); err != nil || wrong != nil || host == "" {
-		return nil, fmt.Errorf("address %q: want host:port, such as a.test:443", addr)
+	host, err := probing.Host(addr)
+	if err != nil {
+		return nil, err
 	}
 	p := &prober{results: alpn.Results{Addr: addr}}
 	if cfg != nil {
@@ -81,12 +80,9 @@ func newProber(addr string, cfg *Config) (*prober, error) {
 }
 
 // resolve checks the configuration and fills in what is zero.
-func (p *prober) resolve(host string) error {
-	switch {
-	case p.Timeout < 0:
-		return fmt.Errorf("Config.Timeout: %v is negative", p.Timeout)
-	case p.Timeout == 0:
-		p.Timeout = 10 * time.Second
+func (p *prober) resolve(host string) (err error) {
+	if p.Timeout, err = probing.Timeout(p.Timeout); err != nil {
+		return fmt.Errorf("Config.%w", err)
 	}
 	if p.Offers == nil {
 		p.Offers = [][]string{{alpn.H3}, {alpn.Unknown}}
@@ -102,13 +98,7 @@ func (p *prober) resolve(host string) error {
 	if p.Versions == nil {
 		p.Versions = []quic.Version{quic.Version1, quic.Version2}
 	}
-	if p.TLS == nil {
-		p.TLS = &tls.Config{InsecureSkipVerify: true}
-	}
-	p.TLS = p.TLS.Clone()
-	if p.TLS.ServerName == "" {
-		p.TLS.ServerName = host
-	}
+	p.TLS = probing.ClientTLS(p.TLS, host)
 	return nil
 }
 
@@ -186,11 +176,8 @@ func handshaken(ctx context.Context, conn *quic.Conn) error {
 
 func observe(a *alpn.Answer, state quic.ConnectionState) {
 	a.Selected, a.CipherSuite, a.Group = state.TLS.NegotiatedProtocol, state.TLS.CipherSuite, state.TLS.CurveID
-	if a.Chain = state.TLS.PeerCertificates; len(a.Chain) == 0 {
-		return
-	}
-	if a.Issuer = a.Chain[0].Issuer.CommonName; a.Issuer == "" {
-		a.Issuer = a.Chain[0].Issuer.String()
+	if a.Chain = state.TLS.PeerCertificates; len(a.Chain) > 0 {
+		a.Issuer = probing.Issuer(a.Chain[0])
 	}
 }
 

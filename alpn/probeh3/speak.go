@@ -3,23 +3,22 @@ package probeh3
 import (
 	"context"
 	"maps"
-	"net"
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
 
 	"example.com/wiretest/alpn"
+	"example.com/wiretest/alpn/internal/probing"
 )
 
 // speak sends a request, and reads the answer and the SETTINGS.
 func (p *prober) speak(ctx context.Context, conn *quic.Conn, a *alpn.Answer) alpn.Spoken {
 	s := alpn.Spoken{Protocol: alpn.H3, Version: a.Version, QUIC: a.QUIC}
 	client := new(http3.Transport).NewClientConn(conn)
-	req, err := http.NewRequestWithContext(ctx, http.MethodHead, "https://"+p.authority()+"/", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodHead, "https://"+probing.Authority(p.results.ServerName, p.results.Addr)+"/", nil)
 	if err != nil {
 		s.Err = err
 		return s
@@ -38,15 +37,6 @@ func (p *prober) speak(ctx context.Context, conn *quic.Conn, a *alpn.Answer) alp
 	case <-ctx.Done():
 	}
 	return s
-}
-
-func (p *prober) authority() string {
-	_, port, _ := net.SplitHostPort(p.results.Addr)
-	host := p.results.ServerName
-	if port == "443" && !strings.Contains(host, ":") {
-		return host
-	}
-	return net.JoinHostPort(host, port)
 }
 
 // settings are what quic-go shows of them (RFC 9297, section 2.1.1; RFC 9220,
