@@ -42,12 +42,16 @@ func eachMode() []inMode {
 	}
 }
 
-// newVia starts another proxy, which passes everything through, and returns its
-// URL, of which via is the beginning.
+// newVia starts another proxy, on via.test or, where network is nil, on loopback.
+// It passes everything through. What it returns is its URL, of which via is the
+// beginning.
 func newVia(t testing.TB, network *linkdelay.Network, authority *ca.Authority, via string) string {
 	t.Helper()
 	scheme, user, _ := strings.Cut(via, "://")
-	cfg := mitm.Config{CA: authority, Net: network.Host("via.test"), Passthrough: []string{"origin.test", "127.0.0.1"}}
+	cfg := mitm.Config{CA: authority, Passthrough: []string{"origin.test", "127.0.0.1", "localhost"}}
+	if network != nil {
+		cfg.Net = network.Host("via.test")
+	}
 	cfg.Mode = map[string]mitm.Mode{"http": mitm.Explicit, "https": mitm.ExplicitTLS, "socks5": mitm.SOCKS5}[scheme]
 	if user != "" {
 		cfg.Auth = secret
@@ -117,4 +121,20 @@ func leadTo(t testing.TB, network *linkdelay.Network, authority *ca.Authority, c
 		cfg.Via = newVia(t, network, authority, cfg.Via)
 	}
 	return cfg
+}
+
+// onLoopback completes a Config of a proxy that has no network of its own.
+func onLoopback(t testing.TB, authority *ca.Authority, cfg mitm.Config, addr string) *mitm.Config {
+	t.Helper()
+	switch {
+	case cfg.Mode == mitm.Reverse:
+		cfg.Origin = "https://" + addr
+	case cfg.Mode == mitm.Transparent:
+		cfg.Dial = func(ctx context.Context, proto, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, proto, addr)
+		}
+	case cfg.Via != "":
+		cfg.Via = newVia(t, nil, authority, cfg.Via)
+	}
+	return &cfg
 }
