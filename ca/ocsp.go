@@ -74,9 +74,7 @@ func (r *register) named(id ocspCertID) (signingCA, bool) {
 	if !ok {
 		return signingCA{}, false
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, authority := range r.authorities {
+	for _, authority := range r.known() {
 		own, err := newCertID(authority.cert, hash)
 		if err == nil && bytes.Equal(own.NameHash, id.NameHash) && bytes.Equal(own.KeyHash, id.KeyHash) {
 			return authority, true

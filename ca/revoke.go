@@ -1,12 +1,14 @@
 package ca
 
 import (
+	"bytes"
 	"crypto/rand"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 	"sync"
 	"time"
 )
@@ -14,6 +16,7 @@ import (
 // Reason is why a certificate is revoked (RFC 5280, section 5.3.1).
 type Reason int
 
+// The reasons, in RFC 5280's words.
 const (
 	Unspecified          Reason = 0
 	KeyCompromise        Reason = 1
@@ -28,12 +31,12 @@ const (
 // statusLifetime is how long lists and OCSP responses are good for.
 const statusLifetime = 7 * day
 
-// register is what is known about revocation, by the key identifier of who
-// issued. It is asked from inside and outside of bubbles: see cache.
+// register is what is known about revocation. It is asked from inside and outside
+// of bubbles: see cache.
 type register struct {
 	mu          sync.Mutex
-	authorities map[string]signingCA // all that ever were
-	revoked     map[string][]x509.RevocationListEntry
+	authorities []signingCA                           // all that ever were, in the order of their making
+	revoked     map[string][]x509.RevocationListEntry // by the key identifier of who issued
 	lists       int64
 }
 
@@ -41,13 +44,14 @@ type register struct {
 func (r *register) know(authorities []signingCA) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.authorities == nil {
-		r.authorities = make(map[string]signingCA)
-		r.revoked = make(map[string][]x509.RevocationListEntry)
-	}
-	for _, authority := range authorities {
-		r.authorities[string(authority.cert.SubjectKeyId)] = authority
-	}
+	r.authorities = append(r.authorities, authorities...)
+}
+
+// known are all authorities so far.
+func (r *register) known() []signingCA {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.authorities)
 }
 
 // issuerOf is the authority that issued cert.
@@ -63,10 +67,12 @@ func (r *register) issuerOf(cert *x509.Certificate) (signingCA, error) {
 }
 
 func (r *register) authority(keyID []byte) (signingCA, bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	authority, ok := r.authorities[string(keyID)]
-	return authority, ok
+	for _, authority := range r.known() {
+		if bytes.Equal(authority.cert.SubjectKeyId, keyID) {
+			return authority, true
+		}
+	}
+	return signingCA{}, false
 }
 
 // entry is the revocation of a serial number, or nil.
@@ -104,16 +110,20 @@ func (a *Authority) Revoke(cert *x509.Certificate, reason Reason) error {
 func (r *register) add(issuer signingCA, entry x509.RevocationListEntry) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.revoked == nil {
+		r.revoked = make(map[string][]x509.RevocationListEntry)
+	}
 	id := string(issuer.cert.SubjectKeyId)
 	r.revoked[id] = append(r.revoked[id], entry)
 }
 
 // RevocationLists returns the certificate revocation lists (RFC 5280, section
-// 5) of the root and of each intermediate in PEM, as openssl's -CRLfile and
-// curl's --crlfile read them. They are good for a week from now.
+// 5) of the root and of each intermediate, also of those before a rotation, in
+// PEM, as openssl's -CRLfile and curl's --crlfile read them. They are good for a
+// week from now.
 func (a *Authority) RevocationLists() ([]byte, error) {
 	var all []byte
-	for _, authority := range a.hierarchy().authorities {
+	for _, authority := range a.revoked.known() {
 		list, err := a.revoked.list(authority)
 		if err != nil {
 			return nil, err

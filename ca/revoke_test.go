@@ -90,6 +90,10 @@ func TestRevokingAfterARotation(t *testing.T) {
 	root, leaf := authority.Root(), authority.Issue("a.test").Leaf
 	rotate(t, authority.RotateRoot)
 	revoke(t, authority, leaf, ca.Unspecified)
+	all, err := authority.RevocationLists()
+	if n := strings.Count(string(all), "BEGIN X509 CRL"); n != 2 || err != nil {
+		t.Errorf("%d lists of two roots, error %v", n, err)
+	}
 	code, _, body := ask(authority.StatusHandler(), httptest.NewRequest("GET", "/crl/"+hex.EncodeToString(root.SubjectKeyId)+".crl", nil))
 	list, err := x509.ParseRevocationList([]byte(body))
 	if code != http.StatusOK || err != nil || list.CheckSignatureFrom(root) != nil || len(list.RevokedCertificateEntries) != 1 {
