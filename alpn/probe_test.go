@@ -312,3 +312,25 @@ func TestProbeOfAServerThatDoesNotAnswer(t *testing.T) {
 		require.NotEmpty(t, r.Spoken[0].Settings, "came before")
 	})
 }
+
+// What was found until then is not lost.
+func TestProbeThatIsCancelled(t *testing.T) {
+	linkdelay.EachWorld(t, linkdelay.Link{}, func(t *testing.T, network *linkdelay.Network) {
+		site := origin.New(t, &origin.Config{Net: network.Host("origin.test"), Handler: hello})
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		dialled := 0
+		r, err := alpn.Probe(ctx, site.Addr, &alpn.ProbeConfig{
+			DialContext: func(ctx context.Context, protocol, address string) (net.Conn, error) {
+				if dialled++; dialled == 4 {
+					cancel()
+				}
+				return network.Host(pc).DialContext(ctx, protocol, address)
+			},
+		})
+		require.ErrorIs(t, err, context.Canceled)
+		require.Equal(t, 4, dialled)
+		require.Len(t, r.Answers, 3)
+		require.Equal(t, alpn.H2, r.Selected(alpn.H2, alpn.HTTP11))
+	})
+}

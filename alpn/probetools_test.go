@@ -78,8 +78,8 @@ func TestProbeOpenSSL(t *testing.T) {
 		r, err := alpn.Probe(t.Context(), accepting(t, out), nil)
 		require.NoError(t, err)
 		refuses(protos).requireProbed(t, r)
-		assert.Contains(t, r.String(), "TLS 1.3: TLS_AES_128_GCM_SHA256, X25519, sessions resume")
-		assert.Contains(t, r.String(), "TLS 1.2: TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, X25519, sessions resume")
+		assert.Regexp(t, `TLS 1\.3: TLS_AES_\w+, X25519\w*, sessions resume`, r.String())
+		assert.Regexp(t, `TLS 1\.2: TLS_ECDHE_ECDSA_\w+, X25519, sessions resume`, r.String())
 		for _, s := range r.Spoken {
 			assert.Error(t, s.Err)
 		}
