@@ -53,7 +53,8 @@ type Config struct {
 
 	// Outer is TLS to the proxy itself, in mode ExplicitTLS: ALPN is what is
 	// spoken with the proxy, of which the tunnels within know nothing. CA issues
-	// its certificate, for the SNI or the address that clients connect to.
+	// its certificate, for the SNI or the address that clients connect to. Of the
+	// other fields TLS, MaxConcurrentStreams and the windows can be set.
 	Outer Leg
 
 	// Origin is the URL of the origin in mode Reverse: http or https, host, and

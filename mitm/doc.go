@@ -19,9 +19,9 @@
 //
 // # What it does
 //
-// The proxy is an explicit one: a client sends CONNECT, or an absolute URL with
-// the scheme http. CONNECT is answered 200 at once, without a look at the
-// origin. What comes after it decides: a ClientHello is answered with a leaf
+// As an explicit proxy, which is its mode unless [Config].Mode says otherwise, it
+// takes CONNECT, or an absolute URL with the scheme http. CONNECT is answered 200
+// at once, without a look at the origin. What comes after it decides: a ClientHello is answered with a leaf
 // that [Config].CA issues for the name in its SNI, or, without one, for the
 // target of CONNECT; an HTTP request is served as HTTP without TLS; anything
 // else is closed, and the connection's CloseReason says what it was. A host in
@@ -52,6 +52,46 @@
 // The Log says of each connection to an origin why it was opened, and pairs the
 // requests of the legs; printing its Pairs shows them side by side, with their
 // streams and what ended them.
+//
+// # Modes
+//
+// How clients come to the proxy is [Config].Mode:
+//
+//	&mitm.Config{}                                            // http://proxy
+//	&mitm.Config{Mode: mitm.ExplicitTLS}                      // https://proxy, h2 and http/1.1
+//	&mitm.Config{Mode: mitm.SOCKS5}                           // socks5://proxy
+//	&mitm.Config{Mode: mitm.Transparent, Dial: toTheOrigin}   // as if it were the origin, by SNI or Host
+//	&mitm.Config{Mode: mitm.Reverse, Origin: site.URL}        // for one origin
+//	&mitm.Config{Mode: mitm.Explicit | mitm.SOCKS5}           // by the first byte
+//	&mitm.Config{Auth: url.UserPassword("user", "secret")}    // in the first three
+//	&mitm.Config{Via: "socks5://user:secret@proxy.test:1080"} // another proxy behind this one
+//
+// Whatever the mode, [Proxy].Transport and [Proxy].Client give Go clients that
+// come by it, and [Proxy].Tunnel and [Proxy].DialContext connections. URL and
+// ProxyURL are for clients that are told of a proxy: with Transparent there is
+// nothing to tell, and what a client needs is Addr and a way to lead names there
+// (curl has --connect-to, Chromium --host-resolver-rules); with Reverse, URL is
+// what to ask instead of the origin. With several modes they are for the first
+// in the order above, and URLOf is for the others.
+//
+// All that is said of HTTP here holds in every mode, in all four pairs of
+// protocols. What a mode refuses, it refuses in its own words, and the Log has
+// the reason:
+//
+//   - ExplicitTLS: a CONNECT in HTTP/2 that fails is answered 400, 407 or 502, and
+//     a tunnel that breaks is reset with CONNECT_ERROR. Extended CONNECT is not
+//     offered.
+//   - SOCKS5: BIND and UDP ASSOCIATE are answered 7, another kind of address 8, a
+//     host that passes through and cannot be reached 3, 4 or 5, anything else 1. A
+//     greeting or credentials that are not what RFC 1928 and RFC 1929 say end
+//     the connection; SOCKS4 is not spoken.
+//   - Transparent: a ClientHello without SNI ends the connection, a request
+//     without Host is answered 400, CONNECT 405.
+//   - Reverse: CONNECT is answered 405.
+//   - Via: what the other proxy answers is the reason of a 502. It is asked by
+//     CONNECT for URLs of the scheme http too, and over TLS by http/1.1 only.
+//   - Proxy-Authorization is taken out of what a client asks of a proxy, and left
+//     as it is within tunnels.
 //
 // # What it does not do
 //
@@ -97,7 +137,8 @@
 //     h2 the connection ends.
 //
 // Upgrade takes an origin that speaks http/1.1, on a connection of its own where
-// others go by h2. CONNECT over HTTP/2 is refused with 501. Extended CONNECT (RFC
+// others go by h2. CONNECT within
+// HTTP/2 that is intercepted is refused with 501. Extended CONNECT (RFC
 // 8441) is not offered, because net/http has it for whole processes only; a
 // stream that tries it is reset with PROTOCOL_ERROR.
 package mitm

@@ -6,6 +6,8 @@ import (
 	"net"
 	"net/url"
 	"strings"
+
+	"example.com/wiretest/alpn"
 )
 
 // validateModes looks at the fields that depend on Mode.
@@ -41,12 +43,15 @@ func (m Mode) or() Mode {
 }
 
 func (c *Config) validateOuter(mode Mode) error {
-	set := !c.Outer.ALPN.IsZero() || c.Outer.Mirror || c.Outer.TLS != nil || c.Outer.MaxConcurrentStreams != 0
+	rest := c.Outer
+	rest.ALPN, rest.Mirror, rest.TLS, rest.MaxConcurrentStreams, rest.StreamWindow, rest.ConnWindow = alpn.Policy{}, false, nil, 0, 0, 0
 	switch {
-	case set && !mode.has(ExplicitTLS):
+	case !c.Outer.isZero() && !mode.has(ExplicitTLS):
 		return fmt.Errorf("Config.Outer: only ExplicitTLS has it, and Mode is %v", mode)
 	case c.Outer.Mirror:
 		return errors.New("outer leg: Mirror is for the downstream leg")
+	case !rest.isZero():
+		return errors.New("outer leg: only ALPN, TLS, MaxConcurrentStreams and the windows are for it; what passes by it is on the downstream leg")
 	case c.Outer.TLS != nil && c.Outer.TLS.GetConfigForClient != nil:
 		return errors.New("outer leg: TLS.GetConfigForClient: ALPN decides; set the other fields")
 	}

@@ -31,6 +31,7 @@ func TestMistakenModesAreNamedAtStart(t *testing.T) {
 		{mitm.Config{Outer: mitm.Leg{ALPN: alpn.Only("h2")}}, "Config.Outer: only ExplicitTLS has it, and Mode is Explicit"},
 		{mitm.Config{Mode: mitm.ExplicitTLS, Outer: mitm.Leg{Mirror: true}}, "outer leg: Mirror is for the downstream leg"},
 		{mitm.Config{Mode: mitm.ExplicitTLS, Outer: mitm.Leg{ALPN: alpn.Only("h3")}}, `outer leg: ALPN: alpn: Only("h3"): `},
+		{mitm.Config{Mode: mitm.ExplicitTLS, Outer: mitm.Leg{PerClient: true}}, "outer leg: only ALPN, TLS, MaxConcurrentStreams and the windows are for it; "},
 		{mitm.Config{Mode: mitm.ExplicitTLS, Outer: mitm.Leg{MaxConcurrentStreams: -1}}, "outer leg: MaxConcurrentStreams: -1: must be from 0 to 2147483647"},
 		{mitm.Config{Mode: mitm.Transparent, Auth: secret}, "Config.Auth: Mode is Transparent, in which clients know of no proxy"},
 		{mitm.Config{Auth: url.User("user")}, "Config.Auth: want a user and a password, neither of them empty"},

@@ -132,6 +132,8 @@ func (p *Proxy) startWire(c *Config) {
 	p.outerServer = wire.NewServer(wire.ServerConfig{
 		Handler:              http.HandlerFunc(p.serveOuter),
 		MaxConcurrentStreams: c.Outer.MaxConcurrentStreams,
+		StreamWindow:         c.Outer.StreamWindow,
+		ConnWindow:           c.Outer.ConnWindow,
 		Heads:                true, // for :scheme
 	})
 }
