@@ -2,13 +2,12 @@ package latency
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 
 	"example.com/wiretest/linkdelay"
-	"example.com/wiretest/netlog"
+	"example.com/wiretest/netlog/h3"
 )
 
 const rtt = 100 * time.Millisecond
@@ -16,22 +15,22 @@ const rtt = 100 * time.Millisecond
 // TestRoundTrips is the story in virtual time: what takes no time next door
 // takes an exact number of round trips from afar.
 func TestRoundTrips(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	h3.Bubble(t, nil, func(t *testing.T) {
 		near := linkdelay.NewNetwork(t, linkdelay.Link{})
 		far := linkdelay.NewNetwork(t, linkdelay.RTT(rtt))
 		var rows [][]any
 		for _, m := range modes() {
 			local, batch, page := m.load(t, near, false), m.loadFar(t, far, false), m.loadFar(t, far, true)
-			assert.Zero(t, local.Duration.Truncate(time.Millisecond), m.name)
-			assert.Equal(t, m.batch*rtt, batch.Duration.Truncate(time.Millisecond), m.name)
-			assert.Equal(t, m.page*rtt, page.Duration.Truncate(time.Millisecond), m.name)
+			m.took(t, 0, local.Duration)
+			m.took(t, m.batch*rtt, batch.Duration)
+			m.took(t, m.page*rtt, page.Duration)
 			rows = append(rows, []any{
 				m.name, local.Duration.Round(time.Millisecond), batch.Duration.Round(time.Millisecond), int(m.batch),
-				page.Duration.Round(time.Millisecond), int(m.page), len(batch.Log.Connections(netlog.Used())), handshakes(batch.Log, false), streams(batch.Log),
+				page.Duration.Round(time.Millisecond), int(m.page), connections(batch.Log, "tcp"), connections(batch.Log, "udp"), handshakes(batch.Log, false), streams(batch.Log),
 			})
 		}
 		t.Logf("50 answers, virtual time\n%s", table(
-			"mode\tno delay\tRTT 100 ms\tin RTT\tthe document first\tin RTT\tTCP\tTLS handshakes\tstreams", rows...))
+			"mode\tno delay\tRTT 100 ms\tin RTT\tthe document first\tin RTT\tTCP\tQUIC\tTLS handshakes\tstreams", rows...))
 	})
 }
 
@@ -47,9 +46,9 @@ func TestRoundTripsOnSockets(t *testing.T) {
 		assert.GreaterOrEqual(t, batch.Duration, m.batch*rtt, m.name)
 		rows = append(rows, []any{
 			m.name, local.Duration.Round(100 * time.Microsecond), batch.Duration.Round(time.Millisecond),
-			len(batch.Log.Connections(netlog.Used())), handshakes(batch.Log, false), streams(batch.Log),
+			connections(batch.Log, "tcp"), connections(batch.Log, "udp"), handshakes(batch.Log, false), streams(batch.Log),
 		})
 	}
 	t.Logf("50 answers on loopback sockets, real time\n%s", table(
-		"mode\tno delay\tRTT 100 ms\tTCP\tTLS handshakes\tstreams", rows...))
+		"mode\tno delay\tRTT 100 ms\tTCP\tQUIC\tTLS handshakes\tstreams", rows...))
 }

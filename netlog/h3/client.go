@@ -213,15 +213,14 @@ func (c *clientConn) send(by *http3.ClientConn, req *http.Request, started func(
 	return resp, nil
 }
 
-// ask sends the request and reads the head of its final answer.
+// ask sends the request and reads the head of its final answer. That sending
+// fails is no failure by itself: a server may answer before it has read the end
+// of the request, and then asks by STOP_SENDING for no more (RFC 9114, section
+// 4.1).
 func (c *clientConn) ask(req *http.Request, str *http3.RequestStream) (*http.Response, error) {
 	early := !c.isShaken()
-	if err := str.SendRequestHeader(req); err != nil {
-		return nil, err
-	}
-	if err := str.Close(); err != nil {
-		return nil, err
-	}
+	_ = str.SendRequestHeader(req)
+	_ = str.Close()
 	if early {
 		if err := c.accepted(req.Context()); err != nil {
 			return nil, err
