@@ -20,7 +20,7 @@ var whyAccepted = map[string]string{
 	"ml-dsa":                 "right, where the client offers to verify such keys; OpenSSL does from 3.5 on",
 	"duplicate-serial":       "nobody asked here remembers certificates; those who do, as NSS, refuse the second",
 	"wrong-subject-key-id":   "it is there for those who look for a leaf's issuer, and a leaf issues nothing",
-	"wrong-authority-key-id": "Go and Chromium take it for a hint where to look first (RFC 4158, section 3.5.12); OpenSSL looks nowhere else",
+	"wrong-authority-key-id": "Go and Chromium take it for a hint where to look first (RFC 4158 advises so); OpenSSL looks nowhere else",
 	"no-authority-key-id":    "RFC 5280, section 4.2.1.1, wants it; names are enough to find the issuer, and OpenSSL minds only when strict",
 	"revoked":                "nobody asks unasked: see below",
 	"revoked-stapled":        "nobody but Chromium looks at what is stapled unasked: see below",
