@@ -16,6 +16,10 @@
 // downgrade shows all the same: over six connections the page takes at least 7,238
 // ms, whatever the browser does.
 //
+// The page is also loaded over HTTP/3, to which the browser is forced, and behind
+// a proxy of CONNECT, with which it leaves HTTP/3 unused however often it is
+// told of it.
+//
 // Without a browser the tests are skipped, and say which Debian package brings
 // one; with WIRETEST_REQUIRE_TOOLS set they fail.
 package chrome
