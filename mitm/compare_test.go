@@ -50,7 +50,7 @@ func compare(b *testing.B, l load, down, up string) {
 	ways := []*way{
 		{"direct", transportTo(authority, down), served(b, authority, down, sized()), 0},
 		{"ReverseProxy", transportTo(authority, down), served(b, authority, down, reverseProxy(b, authority, site, up)), 0},
-		{"mitm", through(b, authority, down, up), site, 0},
+		{"mitm", through(b, authority, down, up, mitm.Config{}), site, 0},
 	}
 	for _, w := range ways {
 		defer w.tr.CloseIdleConnections()
@@ -68,6 +68,52 @@ func compare(b *testing.B, l load, down, up string) {
 	b.ReportMetric(own, l.unit)
 	b.ReportMetric(own/reverse, "×ReverseProxy")
 	b.ReportMetric(own/direct, "×direct")
+}
+
+// What ten rules of which the last decides, and hooks that do nothing, add to a
+// request and to a megabyte.
+func BenchmarkRules(b *testing.B) {
+	for _, load := range []load{
+		{"requests", 1 << 10, 400, "requests/s", 1},
+		{"bytes", 16 << 20, 2, "MB/s", 16 << 20 / 1e6},
+	} {
+		for _, proto := range []string{alpn.HTTP11, alpn.H2} {
+			b.Run(load.name+"/"+pairName(proto, proto), func(b *testing.B) { compareRules(b, load, proto) })
+		}
+	}
+}
+
+func compareRules(b *testing.B, l load, proto string) {
+	authority := ca.New(b, nil)
+	site := served(b, authority, proto, sized())
+	var rules []mitm.Rule
+	for i := range 9 {
+		rules = append(rules, mitm.Rule{Host: "*.host" + strconv.Itoa(i) + ".test"})
+	}
+	ruled := mitm.Config{
+		Rules: append(rules, mitm.Rule{Host: "*"}),
+		Hooks: mitm.Hooks{
+			Request:  func(*http.Request) (*http.Response, error) { return nil, nil },
+			Response: func(*http.Response) error { return nil },
+		},
+	}
+	ways := []*way{
+		{"without", through(b, authority, proto, proto, mitm.Config{}), site, 0},
+		{"with", through(b, authority, proto, proto, ruled), site, 0},
+	}
+	for _, w := range ways {
+		defer w.tr.CloseIdleConnections()
+		w.turn(b, l)
+		w.took = 0
+	}
+	for b.Loop() {
+		for _, w := range ways {
+			w.turn(b, l)
+		}
+	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(float64(b.N*l.batch)*l.each/ways[1].took.Seconds(), l.unit)
+	b.ReportMetric(ways[0].took.Seconds()/ways[1].took.Seconds(), "×without")
 }
 
 // The first byte from a host that neither client nor proxy have seen before: a
@@ -144,13 +190,10 @@ func (w *way) fetch(b *testing.B, size int) {
 	}
 }
 
-func through(b *testing.B, authority *ca.Authority, down, up string) *http.Transport {
-	proxy := mitm.New(b, &mitm.Config{
-		RootCAs:    authority.Pool(),
-		CA:         authority,
-		Downstream: mitm.Leg{ALPN: alpn.Only(down)},
-		Upstream:   mitm.Leg{ALPN: alpn.Only(up)},
-	})
+func through(b *testing.B, authority *ca.Authority, down, up string, cfg mitm.Config) *http.Transport {
+	cfg.RootCAs, cfg.CA = authority.Pool(), authority
+	cfg.Downstream.ALPN, cfg.Upstream.ALPN = alpn.Only(down), alpn.Only(up)
+	proxy := mitm.New(b, &cfg)
 	tr := proxy.Transport(nil)
 	tr.MaxIdleConnsPerHost = 1000
 	return tr

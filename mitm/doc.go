@@ -93,6 +93,34 @@
 //   - Proxy-Authorization is taken out of what a client asks of a proxy, and left
 //     as it is within tunnels.
 //
+// # Rules, hooks and faults
+//
+// [Config].Rules say what is different for some hosts; the first that matches
+// decides, and the Log says of each connection which one it was:
+//
+//	proxy := mitm.New(t, &mitm.Config{
+//		RootCAs: site.CA().Pool(),
+//		Rules: []mitm.Rule{
+//			{Host: "*.bank.example", Passthrough: true},
+//			{Host: "legacy.example", Upstream: mitm.Leg{ALPN: alpn.Only(alpn.HTTP11), MaxConns: 6}},
+//			{Host: "broken.example", CertificateFault: "expired"},
+//			{Host: "*", Downstream: mitm.Leg{Mirror: true}},
+//		},
+//		Hooks: mitm.Hooks{
+//			Request: func(r *http.Request) (*http.Response, error) {
+//				r.Header.Set("X-Inspected", "yes")
+//				return nil, nil
+//			},
+//		},
+//	})
+//
+// [Hooks] see each request and each answer, as net/http has them, and may change
+// them, answer, delay or fail them; they hear of tunnels, which they may refuse or
+// let pass, and of TLS that fails, with a cause. A [Leg]'s Faults reset requests,
+// say GOAWAY, hold or cut answers, on that leg and in the words of
+// [example.com/wiretest/netlog/wire]; its ConnectionFaults refuse ALPN, delay
+// handshakes, and drop connections.
+//
 // # What it does not do
 //
 // It adds no field: no Via, no X-Forwarded-For, no User-Agent, no

@@ -5,6 +5,7 @@ import (
 	"io"
 	"log"
 	"net/http"
+	"strings"
 
 	"example.com/wiretest/alpn"
 	"example.com/wiretest/mitm"
@@ -126,4 +127,66 @@ func must(req *http.Request, err error) *http.Request {
 		log.Fatal(err)
 	}
 	return req
+}
+
+// One host is spoken to over http/1.1, and every answer says so.
+func ExampleRule() {
+	site, err := origin.Start(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer site.Close()
+	proxy, err := mitm.Start(&mitm.Config{
+		RootCAs: site.CA().Pool(),
+		Rules: []mitm.Rule{
+			{Host: "other.example", Passthrough: true},
+			{Host: "127.0.0.1", Upstream: mitm.Leg{ALPN: alpn.Only(alpn.HTTP11)}},
+		},
+		Hooks: mitm.Hooks{Response: func(resp *http.Response) error {
+			resp.Header.Set("X-Origin-Spoke", resp.Proto)
+			return nil
+		}},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer proxy.Close()
+
+	resp, err := proxy.Client().Get(site.URL)
+	if err != nil {
+		log.Fatal(err)
+	}
+	resp.Body.Close()
+	fmt.Println(resp.Proto, resp.Header.Get("X-Origin-Spoke"))
+	for _, c := range proxy.Log().Connections(netlog.Used()) {
+		fmt.Println(c.Leg, c.Protocol, "by rule", c.Rule)
+	}
+	// Output:
+	// HTTP/2.0 HTTP/1.1
+	// downstream h2 by rule 127.0.0.1
+	// upstream http/1.1 by rule 127.0.0.1
+}
+
+// A hook answers in the origin's stead.
+func ExampleHooks() {
+	proxy, err := mitm.Start(&mitm.Config{Hooks: mitm.Hooks{
+		Request: func(r *http.Request) (*http.Response, error) {
+			body := io.NopCloser(strings.NewReader("no origin was asked for " + r.URL.Path))
+			return &http.Response{StatusCode: http.StatusTeapot, Body: body}, nil
+		},
+	}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer proxy.Close()
+
+	resp, err := proxy.Client().Get("https://does-not-exist.example/tea")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, _ := io.ReadAll(resp.Body)
+	fmt.Printf("%s: %s\n", resp.Status, body)
+	// Output:
+	// 418 I'm a teapot: no origin was asked for /tea
 }

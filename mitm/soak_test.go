@@ -29,7 +29,7 @@ import (
 )
 
 // Requests that are cancelled, reset, refused and cut off at random, in all four
-// pairs: each arrives whole or fails visibly, and nothing is left behind.
+// pairs, while the limits of streams change: each arrives whole or fails visibly, and nothing is left behind.
 // WIRETEST_SOAK is how many there are; the default is a few hundred.
 func TestSoak(t *testing.T) {
 	n := 400
@@ -61,8 +61,11 @@ type soaker struct {
 func soak(t *testing.T, down, up string, n int, seed uint64) {
 	refused := new(sync.Map)
 	s := setting{down: down, up: up, origin: origin.Config{Handler: handler(func(w http.ResponseWriter, r *http.Request) { shaky(w, r, refused) })}}
+	s.proxy.Rules = []mitm.Rule{{Host: "*"}}
 	k := &soaker{stage: setUp(t, linkdelay.NewLoopback(t, linkdelay.Link{}), s), rand: rand.New(rand.NewPCG(seed, 0))}
-	var wg sync.WaitGroup
+	var wg, changing sync.WaitGroup
+	over := make(chan struct{})
+	changing.Go(func() { k.changeLimits(t, over) })
 	gate := make(chan struct{}, 24)
 	for i := range n {
 		gate <- struct{}{}
@@ -72,6 +75,8 @@ func soak(t *testing.T, down, up string, n int, seed uint64) {
 		})
 	}
 	wg.Wait()
+	close(over)
+	changing.Wait()
 	assert.Greater(t, k.whole.Load(), int64(n/4))
 	t.Logf("%d of %d whole, %d upstream connections", k.whole.Load(), n, len(k.proxy.Log().Connections(mitm.Upstream)))
 	k.tr.CloseIdleConnections()
@@ -87,6 +92,19 @@ func soak(t *testing.T, down, up string, n int, seed uint64) {
 		}
 	}
 	k.agree(t)
+}
+
+// changeLimits changes the policy while it is in use.
+func (k *soaker) changeLimits(t *testing.T, over <-chan struct{}) {
+	for {
+		select {
+		case <-over:
+			return
+		case <-time.After(5 * time.Millisecond):
+		}
+		assert.NoError(t, k.proxy.SetMaxConcurrentStreams(mitm.Upstream, "*", 1+k.roll(24)))
+		assert.NoError(t, k.proxy.SetMaxConcurrentStreams(mitm.Downstream, "*", 8+k.roll(100)))
+	}
 }
 
 // agree wants pairs that say the same of both legs.
