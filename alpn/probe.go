@@ -21,7 +21,8 @@ type ProbeConfig struct {
 
 	// TLS is the client's side: ServerName, RootCAs, Certificates, MinVersion
 	// and MaxVersion, between which each version is probed. It is cloned;
-	// NextProtos does not count. ServerName is addr's host where it is "".
+	// NextProtos and ClientSessionCache do not count. ServerName is addr's host
+	// where it is "".
 	//
 	// nil verifies nothing: a probe asks what is there, whoever vouches for it,
 	// and says who does. A Config that is not nil verifies as always.
@@ -238,8 +239,8 @@ func (p *prober) failed(ctx context.Context, answer Answer, err error) (Answer, 
 	if errors.As(err, &record) {
 		return answer, noTLS(record)
 	}
-	if parent := context.Cause(ctx); parent != nil && len(p.results.Answers) == 0 {
-		return answer, fmt.Errorf("first handshake: %w", parent)
+	if ended := context.Cause(ctx); ended != nil && len(p.results.Answers) == 0 {
+		return answer, fmt.Errorf("first handshake: %w", ended)
 	}
 	answer.fail(err)
 	return answer, nil

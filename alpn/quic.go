@@ -142,8 +142,10 @@ func (r *InitialReader) Missing() string {
 		return "no datagram came"
 	case len(r.stream.have) == 0:
 		return "no CRYPTO frame came"
-	case len(msg) < handshakeHeader:
+	case r.stream.have[0].from > 0:
 		return fmt.Sprintf("the beginning, bytes 0 to %d", r.stream.have[0].from-1)
+	case len(msg) < handshakeHeader:
+		return fmt.Sprintf("all behind byte %d", len(msg)-1)
 	}
 	whole := handshakeHeader + int(msg[1])<<16 + int(msg[2])<<8 + int(msg[3])
 	return "bytes " + strings.Join(r.stream.gaps(whole), ", ") + fmt.Sprintf(" of %d", whole)

@@ -154,6 +154,7 @@ func TestInitialReaderSaysWhatIsMissing(t *testing.T) {
 	}{
 		{strings.Repeat("\x01", 10), "no CRYPTO frame came"},
 		{cryptoFrame(200, hello[200:]), "the beginning, bytes 0 to 199"},
+		{cryptoFrame(0, hello[:2]), "all behind byte 1"},
 		{cryptoFrame(0, hello[:50]), "bytes 50 to 199 of 241"},
 		{cryptoFrame(100, hello[100:150]), "bytes 50 to 99, 150 to 199 of 241"},
 		{cryptoFrame(50, hello[50:200]), ""},

@@ -3,6 +3,7 @@ package alpn
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -60,13 +61,15 @@ func (s *Spoken) http1(conn net.Conn, authority string) error {
 	if err := req.Write(conn); err != nil {
 		return err
 	}
-	resp, err := http.ReadResponse(bufio.NewReader(conn), req)
-	if err != nil {
-		return err
+	for read := bufio.NewReader(conn); s.Status < 200; {
+		resp, err := http.ReadResponse(read, req)
+		if err != nil {
+			return err
+		}
+		resp.Body.Close()
+		s.Status, s.Server = resp.StatusCode, resp.Header.Get("Server")
+		s.AltSvc = append(s.AltSvc, resp.Header.Values("Alt-Svc")...)
 	}
-	resp.Body.Close()
-	s.Status, s.Server = resp.StatusCode, resp.Header.Get("Server")
-	s.AltSvc = resp.Header.Values("Alt-Svc")
 	return nil
 }
 
@@ -181,7 +184,7 @@ func (s Spoken) String() string {
 		b.WriteString(", server " + s.Server)
 	}
 	if s.Settings != nil {
-		b.WriteString(", SETTINGS " + list(s.Settings, settingName))
+		b.WriteString(", SETTINGS " + cmp.Or(list(s.Settings, settingName), "of nothing"))
 	}
 	if len(s.AltSvc) > 0 {
 		b.WriteString(", Alt-Svc " + strings.Join(s.AltSvc, ", "))

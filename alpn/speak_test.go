@@ -85,7 +85,7 @@ func TestProbeReadsHTTP2(t *testing.T) {
 		{"GOAWAY", func(f *http2.Framer) { f.WriteGoAway(0, http2.ErrCodeEnhanceYourCalm, []byte("no probes")) },
 			`h2 over TLS 1.3: no answer: GOAWAY ENHANCE_YOUR_CALM "no probes"`},
 		{"RST_STREAM", func(f *http2.Framer) { f.WriteSettings(); f.WriteRSTStream(1, http2.ErrCodeRefusedStream) },
-			"h2 over TLS 1.3: no answer: RST_STREAM REFUSED_STREAM, SETTINGS "},
+			"h2 over TLS 1.3: no answer: RST_STREAM REFUSED_STREAM, SETTINGS of nothing"},
 		{"no status", func(f *http2.Framer) { f.WriteHeaders(headers("server", "s")) },
 			"h2 over TLS 1.3: no answer: an answer without :status"},
 		{"too long a frame", func(f *http2.Framer) { f.AllowIllegalWrites = true; f.WriteData(1, true, make([]byte, 20000)) },
@@ -101,7 +101,7 @@ func TestProbeReadsHTTP2(t *testing.T) {
 
 func TestProbeReadsHTTP1(t *testing.T) {
 	for answer, want := range map[string]string{
-		"HTTP/1.1 301 Moved\r\nServer: s\r\nAlt-Svc: h3=\":1\"\r\nAlt-Svc: h2=\":2\"\r\nContent-Length: 5\r\n\r\n": `http/1.1 over TLS 1.3: status 301, server s, Alt-Svc h3=":1", h2=":2"`,
+		"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 301 Moved\r\nServer: s\r\nAlt-Svc: h3=\":1\"\r\nAlt-Svc: h2=\":2\"\r\nContent-Length: 5\r\n\r\n": `http/1.1 over TLS 1.3: status 301, server s, Alt-Svc h3=":1", h2=":2"`,
 		"220 mail.test\r\n": `http/1.1 over TLS 1.3: no answer: malformed HTTP status code "mail.test"`,
 	} {
 		got := spokenBy(t, alpn.HTTP11, func(conn net.Conn) {
