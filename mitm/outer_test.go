@@ -102,6 +102,7 @@ func TestTunnelInHTTP2IsReset(t *testing.T) {
 				gone <- nil
 				return
 			}
+			conn.Write(first)
 			_, err := io.ReadAll(conn)
 			gone <- err
 		})
@@ -116,6 +117,7 @@ func TestTunnelInHTTP2IsReset(t *testing.T) {
 		other.head("CONNECT "+addr, unknown) // the connection goes on
 		other.wantHead("200")
 		other.data("x")
+		other.wantData("x")
 		other.reset(http2.ErrCodeCancel)
 		assert.Error(t, <-gone, "the origin sees a reset, not an end")
 	})
