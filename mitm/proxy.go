@@ -86,9 +86,11 @@ func Start(cfg *Config) (*Proxy, error) {
 		return nil, err
 	}
 	p := newProxy(c)
-	if p.listeners, err = listen(c.Net); err != nil {
+	open, err := wire.Listen(c.Net, 0, false)
+	if err != nil {
 		return nil, fmt.Errorf("mitm: listen: %w", err)
 	}
+	p.listeners = open.TCP
 	p.url = p.address(p.mode.first())
 	p.URL = p.url.String()
 	p.ctx, p.cancel = context.WithCancel(context.Background())

@@ -127,11 +127,11 @@ func start(cfg *Config, qlog *h3.Qlog) (*Server, error) {
 	if c.IdleTimeout > 0 {
 		s.idler = &idler{after: c.IdleTimeout, hard: c.IdleReset, conns: make(map[*netlog.ConnectionRecord]*idleConn)}
 	}
-	open, err := listen(c.Net, c.Port, c.HTTP3 != nil && !c.HTTP3.Dead)
+	open, err := wire.Listen(c.Net, c.Port, c.HTTP3 != nil && !c.HTTP3.Dead)
 	if err != nil {
 		return nil, fmt.Errorf("origin: listen: %w", err)
 	}
-	s.listeners = open.tcp
+	s.listeners = open.TCP
 	s.Addr = s.listeners[0].Addr().String()
 	s.port = portOf(s.Addr)
 	s.URL = "https://" + s.Addr
@@ -153,7 +153,7 @@ func start(cfg *Config, qlog *h3.Qlog) (*Server, error) {
 	if c.HTTP3 != nil {
 		value := c.HTTP3.AltSvc.value(s.port)
 		s.altSvc.Store(&value)
-		if err := s.serveQUIC(c, open.udp); err != nil {
+		if err := s.serveQUIC(c, open.UDP); err != nil {
 			s.Close()
 			return nil, fmt.Errorf("origin: %w", err)
 		}

@@ -1,4 +1,4 @@
-package origin
+package wire
 
 import (
 	"context"
@@ -8,28 +8,39 @@ import (
 	"strconv"
 )
 
-// sockets are what an origin listens on, all at one port. The first listener
-// has the origin's address.
-type sockets struct {
-	tcp []net.Listener
-	udp []net.PacketConn
+// Sockets are what a fixture listens on, all at one port. The first listener has
+// the fixture's address.
+type Sockets struct {
+	TCP []net.Listener
+	UDP []net.PacketConn
 }
 
-func (s sockets) close() {
-	for _, l := range s.tcp {
+// Close closes them.
+func (s Sockets) Close() {
+	for _, l := range s.TCP {
 		l.Close()
 	}
-	for _, pc := range s.udp {
+	for _, pc := range s.UDP {
 		pc.Close()
 	}
+}
+
+// Net is a place in a network. Its methods are those of net.ListenConfig and
+// net.Dialer.
+type Net = interface {
+	Listen(ctx context.Context, network, address string) (net.Listener, error)
+	ListenPacket(ctx context.Context, network, address string) (net.PacketConn, error)
+	DialContext(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // portTries bounds the search for a port that is free everywhere.
 const portTries = 20
 
-// listen opens the origin's sockets at a port, or at one that is free for all of
-// them.
-func listen(n Net, port int, udp bool) (sockets, error) {
+// Listen opens sockets at a port, or, where that is 0, at one that is free for all
+// of them: for TCP and, if udp is set, for UDP as well. They are in the network n;
+// where that is nil, on both loopback addresses, 127.0.0.1 first, and [::1] where
+// there is one.
+func Listen(n Net, port int, udp bool) (Sockets, error) {
 	var last error
 	for range portTries {
 		open, err := listenAt(n, port, udp)
@@ -39,7 +50,7 @@ func listen(n Net, port int, udp bool) (sockets, error) {
 		}
 		last = err
 	}
-	return sockets{}, fmt.Errorf("%d ports, none free for all: %w", portTries, last)
+	return Sockets{}, fmt.Errorf("%d ports, none free for all: %w", portTries, last)
 }
 
 // takenError is of a port of which a part was free.
@@ -47,22 +58,22 @@ type takenError struct{ error }
 
 func (e *takenError) Unwrap() error { return e.error }
 
-func listenAt(n Net, port int, udp bool) (open sockets, err error) {
+func listenAt(n Net, port int, udp bool) (open Sockets, err error) {
 	if n == nil {
-		open.tcp, err = listenLoopback(port)
+		open.TCP, err = listenLoopback(port)
 	} else {
-		open.tcp, err = listenIn(n, port)
+		open.TCP, err = listenIn(n, port)
 	}
 	if err != nil || !udp {
 		return open, err
 	}
-	for _, l := range open.tcp {
+	for _, l := range open.TCP {
 		pc, err := listenPacket(n, l.Addr())
 		if err != nil {
-			open.close()
-			return sockets{}, &takenError{fmt.Errorf("udp beside %v: %w", l.Addr(), err)}
+			open.Close()
+			return Sockets{}, &takenError{fmt.Errorf("udp beside %v: %w", l.Addr(), err)}
 		}
-		open.udp = append(open.udp, pc)
+		open.UDP = append(open.UDP, pc)
 	}
 	return open, nil
 }
