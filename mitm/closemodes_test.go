@@ -3,12 +3,14 @@ package mitm_test
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"io"
 	"net"
 	"net/http"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -137,6 +139,43 @@ func TestCloseInEveryMode(t *testing.T) {
 					assert.NotEmpty(t, c.CloseReason, "%s leg", c.Leg)
 				}
 				require.NoError(t, proxy.Close(), "a second time")
+			})
+		})
+	}
+}
+
+// What hangs in spite of all is named, wherever it is.
+func TestCloseNamesWhatHangsInEveryMode(t *testing.T) {
+	for _, c := range []struct {
+		mode mitm.Mode
+		want string
+	}{
+		{mitm.ExplicitTLS, "mitm: close: wire: close: still running: CONNECT origin.test:443 (5.0s)"},
+		{mitm.SOCKS5, " to origin.test:443 (5s)"},
+		{mitm.Transparent, " to origin.test:443 (5s)"},
+		{mitm.Reverse, " to origin.test:443 (5s)"},
+	} {
+		t.Run(c.mode.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				network := linkdelay.NewNetwork(t, linkdelay.Link{})
+				release, inside := make(chan struct{}), make(chan struct{})
+				cfg := mitm.Config{Mode: c.mode, Net: network.Host("proxy.test")}
+				if c.mode == mitm.Reverse {
+					cfg.Origin = "https://origin.test"
+				}
+				cfg.Downstream.TLS = &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+					close(inside)
+					<-release
+					return nil, errors.New("too late")
+				}}
+				proxy, err := mitm.Start(&cfg)
+				require.NoError(t, err)
+				go (&http.Client{Transport: proxy.Transport(network.Host("pc.test"))}).Get("https://origin.test/")
+				<-inside
+				start := time.Now()
+				assert.ErrorContains(t, proxy.Close(), c.want)
+				assert.Equal(t, 5*time.Second, time.Since(start))
+				close(release)
 			})
 		})
 	}
