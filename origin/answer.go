@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/net/http2"
+
 	"example.com/wiretest/netlog/wire"
 )
 
@@ -117,7 +119,7 @@ func (b Body) fate(w http.ResponseWriter, r *http.Request, sent int64) {
 	if b.Then != nil {
 		b.Then(w, r, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	}
-	panic(http.ErrAbortHandler)
+	ResetWith(http2.ErrCodeInternal)(w, r, nil)
 }
 
 // Content is what bodies of size bytes have in them: the byte at i is i modulo
@@ -208,9 +210,9 @@ func OnlyHosts(next http.Handler, hosts ...string) http.Handler {
 // Echoed is what Echo answers, in JSON.
 type Echoed struct {
 	Method, URL, Host string
-	Protocol          string      // "HTTP/1.1" or "HTTP/2.0"
+	Protocol          string      // "HTTP/1.0", "HTTP/1.1", "HTTP/2.0" or "HTTP/3.0"
 	Connection        int64       // ID in the Log; 0 where no origin serves
-	Stream            int64       // of HTTP/2
+	Stream            int64       // of HTTP/2 and HTTP/3
 	ServerName        string      // SNI
 	Header            http.Header // names as net/http spells them
 	HeaderBytes       int64       // of the request's head on the wire; 0 where no origin serves

@@ -20,6 +20,22 @@ type Fault = wire.Fault
 // Those here can be called from any handler of an origin, too:
 //
 //	mux.HandleFunc("/goaway", func(w http.ResponseWriter, r *http.Request) { origin.GoAway(w, r, nil) })
+//
+// Those that serve call next, which may not be nil.
+//
+// Over HTTP/3 they do what quic-go permits:
+//
+//	Refuse, Reset, ResetWith  by HTTP/3's code of the same meaning: H3_REQUEST_REJECTED for
+//	                          REFUSED_STREAM, H3_EXCESSIVE_LOAD for ENHANCE_YOUR_CALM, …
+//	ResetAfter                the same; the n bytes arrive for sure only at a client with
+//	                          quic.Config.EnableStreamResetPartialDelivery
+//	CloseAfter, AbortAfter    close the connection by H3_NO_ERROR, by which bytes may be lost
+//	GoAway, GoAwayWith        refuse the request as Refuse does; the connection goes on
+//	Hang                      never answers
+//
+// GoAwayAt, LastOne, LastOneWith, CloseBehind, Settings, Pings and NoContinue serve
+// the request and do nothing else: quic-go has no say for a handler in GOAWAY,
+// SETTINGS, PING or the end of a stream, and never sends 100 unless the handler does.
 type Action = wire.Action
 
 func validFaults(all []Fault) error {

@@ -9,7 +9,7 @@ import (
 )
 
 // WrongALPN is a server that agrees on one protocol and means another, as a
-// mistaken proxy in front of it makes it look. One of the two is to be set.
+// mistaken proxy in front of it makes it look, over TCP. One of the two is to be set.
 //
 // Three things stay out of reach, for crypto/tls writes the server's messages: a
 // client that offers no protocol is told of none; the server names exactly one;

@@ -183,7 +183,8 @@ func (c *servedConn) outcome(str *quic.Stream) string {
 }
 
 // reset ends a stream before http3 would, whose code is always
-// H3_INTERNAL_ERROR.
+// H3_INTERNAL_ERROR. Where the client takes part in RESET_STREAM_AT
+// (draft-ietf-quic-reliable-stream-reset) what was written arrives before it.
 func (c *servedConn) reset(id quic.StreamID, code http2.ErrCode) {
 	c.mu.Lock()
 	str := c.streams[id]
@@ -191,6 +192,7 @@ func (c *servedConn) reset(id quic.StreamID, code http2.ErrCode) {
 	if str == nil {
 		return
 	}
+	str.SetReliableBoundary()
 	str.CancelRead(quic.StreamErrorCode(codeFor(code)))
 	str.CancelWrite(quic.StreamErrorCode(codeFor(code)))
 }

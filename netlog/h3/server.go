@@ -76,6 +76,7 @@ func NewServer(cfg ServerConfig) *Server {
 	if cfg.QUIC != nil {
 		q = cfg.QUIC.Clone()
 	}
+	q.EnableStreamResetPartialDelivery = true // so that a reset can come behind a part of an answer
 	if cfg.MaxConcurrentStreams > 0 {
 		q.MaxIncomingStreams = int64(cfg.MaxConcurrentStreams)
 	}
