@@ -23,15 +23,20 @@ const hangs = 2 * time.Minute
 // binary.
 func Bubble(t *testing.T, log *netlog.Log, f func(*testing.T)) {
 	t.Helper()
-	watchdog := time.AfterFunc(hangs, func() { bark(t.Name(), log) })
+	bubble(t, log, hangs, f)
+}
+
+func bubble(t *testing.T, log *netlog.Log, patience time.Duration, f func(*testing.T)) {
+	t.Helper()
+	watchdog := time.AfterFunc(patience, func() { bark(t.Name(), log, patience) })
 	defer watchdog.Stop()
 	synctest.Test(t, f)
 }
 
-func bark(test string, log *netlog.Log) {
+func bark(test string, log *netlog.Log, patience time.Duration) {
 	stacks := make([]byte, 4<<20)
 	stacks = stacks[:runtime.Stack(stacks, true)]
-	fmt.Fprintf(os.Stderr, "h3: %s: the bubble hangs: no end after %v of real time\n", test, hangs)
+	fmt.Fprintf(os.Stderr, "h3: %s: the bubble hangs: no end after %v of real time\n", test, patience)
 	if log != nil {
 		fmt.Fprintf(os.Stderr, "%s\n", log)
 	}

@@ -22,7 +22,21 @@
 // bytes those of the QPACK blocks, and both sides record the same. QUIC's own
 // overhead, and what is sent again, is in neither.
 //
-// Everything works in a testing/synctest bubble, where counts are exact. Times
-// are not quite: quic-go skips packet numbers at random and its goroutines race,
-// which moves them by about a millisecond.
+// Everything works in a testing/synctest bubble; Bubble is one with a watchdog.
+// Counts are exact there. Times are nearly: quic-go skips packet numbers at
+// random, and its goroutines race. Measured over 100 runs at 100 ms round trip
+// (go test -run Counts -repeats 100 ./netlog/h3 -v):
+//
+//	50 small answers         200 ms, the same in every run
+//	the published page       698 ms, the same in every run
+//	50 answers of 16 kB      623.6 to 625.7 ms
+//
+// so where all fits the first window of 32 packets nothing differs, and beyond it
+// 0.3 %; with requests issued in no order, 0.4 %, and with GOMAXPROCS=1, 0.1 %. On a
+// path that loses packets at random the random packet numbers say which: there
+// testing/cryptotest together with GOMAXPROCS=1 is what makes a seed give the same
+// figure again, and quantiles over many seeds are what to assert on.
+//
+// Packets stay at quic-go's 1,280 bytes in memory. Larger ones are refused, since
+// its loop spins in virtual time where a path swallows them all.
 package h3

@@ -55,7 +55,7 @@ func (s side) ending(cause error) string {
 		return fmt.Sprintf("timeout: the %v did not end it", !s)
 	case errors.Is(cause, context.Canceled):
 		return fmt.Sprintf("the %v gave up", s)
-	case errors.Is(cause, net.ErrClosed), errors.Is(cause, quic.ErrTransportClosed), errors.Is(cause, quic.ErrServerClosed):
+	case cause == net.ErrClosed, errors.Is(cause, quic.ErrTransportClosed), errors.Is(cause, quic.ErrServerClosed): // all errors of a connection are net.ErrClosed
 		return fmt.Sprintf("closed by %v", s)
 	}
 	return cause.Error()

@@ -184,20 +184,25 @@ func (t *tally) end(id quic.StreamID) *exchange {
 	return x
 }
 
-func requestOf(fields []qlog.HeaderField) netlog.Request {
-	named := make(map[string]string, 4)
-	for _, f := range fields {
-		if f.Name != "" && f.Name[0] == ':' {
-			named[f.Name] = f.Value
+func requestOf(fields []qlog.HeaderField) (q netlog.Request) {
+	var scheme, authority, path string
+	for i := range fields {
+		switch value := fields[i].Value; fields[i].Name {
+		case ":method":
+			q.Method = value
+		case ":scheme":
+			scheme = value
+		case ":authority":
+			authority = value
+		case ":path":
+			path = value
 		}
 	}
-	q := netlog.Request{Method: named[":method"]}
-	switch {
-	case named[":path"] == "":
-		q.URL = named[":authority"]
-	default:
-		q.URL = named[":scheme"] + "://" + named[":authority"] + named[":path"]
+	if path == "" { // of CONNECT
+		q.URL = authority
+		return q
 	}
+	q.URL = scheme + "://" + authority + path
 	return q
 }
 
