@@ -11,8 +11,8 @@ import (
 // writing after it, that the peer ended with this TLS alert (RFC 8446, section
 // 6): 120 is no_application_protocol, from a server that refuses what a client
 // offers. It finds the alert in whatever wraps it, the *url.Error of an
-// http.Client among them. On the side of a server whose policy refused, it is
-// the alert that was sent.
+// http.Client among them; errors of quic-go need package probeh3's Alerted. On
+// the side of a server whose policy refused, it is the alert that was sent.
 func RequireAlert(tb testing.TB, err error, alert uint8) {
 	tb.Helper()
 	got, ok := alertOf(err)

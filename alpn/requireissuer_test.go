@@ -64,12 +64,16 @@ func TestInterceptionIsSeen(t *testing.T) {
 	})
 }
 
-// A certificate of the right authority is that, whatever else is wrong with it.
+// A certificate of the right authority is that, whatever else is wrong with it,
+// and what is wrong with another does not hide that it is another's.
 func TestExpiredIsNotIntercepted(t *testing.T) {
+	other := ca.New(t, nil).Pool()
 	for _, wrong := range []func(*x509.Certificate){ca.Expired, ca.NotYetValid, ca.WrongHost} {
 		site := origin.New(t, &origin.Config{CA: ca.New(t, &ca.Config{Leaf: wrong}), Handler: hello})
 		tr := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
-		alpn.RequireNotIntercepted(t, got(t, tr, site.URL), site.CA().Pool())
+		resp := got(t, tr, site.URL)
+		alpn.RequireNotIntercepted(t, resp, site.CA().Pool())
+		assert.Len(t, failuresOf(func(tb testing.TB) { alpn.RequireNotIntercepted(tb, resp, other) }), 1)
 	}
 }
 

@@ -185,23 +185,31 @@ func observe(a *alpn.Answer, state quic.ConnectionState) {
 func (p *prober) failed(answer alpn.Answer, err error) (alpn.Answer, error) {
 	var refused *quic.TransportError
 	var version *quic.VersionNegotiationError
-	switch {
-	case errors.As(err, &refused):
-		answer.Err = refusal(&answer, refused)
-	case errors.As(err, &version) || len(p.results.Answers) > 0:
-		answer.Err = err
-	default:
+	if !errors.As(err, &refused) && !errors.As(err, &version) && len(p.results.Answers) == 0 {
 		return answer, err
 	}
+	answer.Err = Alerted(err)
+	answer.Alert, _ = alertOf(err)
 	return answer, nil
 }
 
-// refusal names the alert that the server sent in CONNECTION_CLOSE (RFC 9001,
-// section 4.8), so that errors.As, and alpn.RequireAlert, find it.
-func refusal(answer *alpn.Answer, err *quic.TransportError) error {
-	if !err.Remote || !err.ErrorCode.IsCryptoError() {
+// Alerted is err, of quic-go or of an http3.Transport, with the alert by which
+// the peer closed the connection as a tls.AlertError, so that errors.As and
+// alpn.RequireAlert find it. An err without one is returned as it is.
+func Alerted(err error) error {
+	alert, ok := alertOf(err)
+	if !ok {
 		return err
 	}
-	answer.Alert = uint8(err.ErrorCode)
-	return fmt.Errorf("%w: %w", tls.AlertError(answer.Alert), err)
+	return fmt.Errorf("%w: %w", tls.AlertError(alert), err)
+}
+
+// alertOf finds it in CONNECTION_CLOSE, whose code's low byte it is (RFC 9001,
+// section 4.8).
+func alertOf(err error) (alert uint8, ok bool) {
+	var closed *quic.TransportError
+	if !errors.As(err, &closed) || !closed.Remote || !closed.ErrorCode.IsCryptoError() {
+		return 0, false
+	}
+	return uint8(closed.ErrorCode), true
 }

@@ -3,6 +3,7 @@ package probeh3_test
 import (
 	"context"
 	"crypto/tls"
+	"fmt"
 	"net"
 	"net/http"
 	"testing"
@@ -113,6 +114,20 @@ func TestProbeVerifiesWhereItIsToldTo(t *testing.T) {
 	assert.Zero(t, a.Alert, "this side refused")
 	require.ErrorContains(t, a.Err, "certificate signed by unknown authority")
 	assert.Equal(t, "not trusted", a.String())
+}
+
+func TestAlerted(t *testing.T) {
+	site := origin.New(t, &origin.Config{Handler: hello, HTTP3: new(origin.HTTP3)})
+	cfg := site.CA().ClientTLS()
+	cfg.NextProtos = []string{alpn.Unknown}
+	_, err := quic.DialAddr(t.Context(), site.Addr, cfg, nil)
+	alpn.RequireAlert(t, probeh3.Alerted(fmt.Errorf("dialling: %w", err)), 120)
+
+	cfg.NextProtos, cfg.RootCAs = []string{alpn.H3}, nil
+	_, err = quic.DialAddr(t.Context(), site.Addr, cfg, nil)
+	require.Error(t, err)
+	assert.Equal(t, err, probeh3.Alerted(err), "this side refused")
+	assert.NoError(t, probeh3.Alerted(nil))
 }
 
 func TestProbeErrors(t *testing.T) {
