@@ -58,7 +58,11 @@ func (s *Spoken) http1(conn net.Conn, authority string) error {
 		return err
 	}
 	req.Close = true
-	if err := req.Write(conn); err != nil {
+	var head bytes.Buffer
+	if err := req.Write(&head); err != nil {
+		return err
+	}
+	if err := send(conn, head.Bytes()); err != nil {
 		return err
 	}
 	for read := bufio.NewReader(conn); s.Status < 200; {
@@ -85,7 +89,7 @@ func (s *Spoken) http2(conn net.Conn, authority string) error {
 	framer.WriteHeaders(http2.HeadersFrameParam{
 		StreamID: 1, BlockFragment: headFields(authority), EndStream: true, EndHeaders: true,
 	})
-	if _, err := conn.Write(first.Bytes()); err != nil {
+	if err := send(conn, first.Bytes()); err != nil {
 		return err
 	}
 	for replies := http2.NewFramer(conn, nil); s.Status < 200; {
@@ -99,6 +103,21 @@ func (s *Spoken) http2(conn net.Conn, authority string) error {
 	}
 	http2.NewFramer(conn, nil).WriteGoAway(0, http2.ErrCodeNo, nil)
 	return nil
+}
+
+// send fails with the alert that is waiting to be read, if one is: a server of
+// TLS 1.3 that refuses a client's certificate may have closed before anything is
+// written, and that the write then fails says nothing.
+func send(conn net.Conn, b []byte) error {
+	_, err := conn.Write(b)
+	if err == nil {
+		return nil
+	}
+	_, why := conn.Read(make([]byte, 1))
+	if _, alerted := alertOf(why); alerted {
+		return why
+	}
+	return err
 }
 
 func headFields(authority string) []byte {
