@@ -240,3 +240,12 @@ func TestModesShareAListener(t *testing.T) {
 		})
 	}
 }
+
+// Who asks for an address, and so without SNI, is shown a certificate for it.
+func TestReverseByAddress(t *testing.T) {
+	site := origin.New(t, &origin.Config{Handler: describe})
+	proxy := mitm.New(t, &mitm.Config{Mode: mitm.Reverse, Origin: strings.Replace(site.URL, "127.0.0.1", "localhost", 1), RootCAs: site.CA().Pool()})
+	resp, err := proxy.Client().Get(proxy.URL + "/")
+	require.NoError(t, err)
+	assert.Equal(t, proxy.Addr()+" / by localhost", text(t, resp))
+}

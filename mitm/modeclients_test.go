@@ -2,8 +2,11 @@ package mitm_test
 
 import (
 	"bytes"
+	"context"
+	"crypto/tls"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"os/exec"
@@ -12,9 +15,11 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/net/http2"
 
 	"example.com/wiretest/alpn"
 	"example.com/wiretest/ca"
+	"example.com/wiretest/linkdelay"
 	"example.com/wiretest/mitm"
 	"example.com/wiretest/netlog"
 	"example.com/wiretest/origin"
@@ -182,5 +187,38 @@ func TestGoClientsByProxyURL(t *testing.T) {
 				netlog.RequireConnections(t, proxy.Log(), 1, proto, mitm.Downstream, netlog.Used())
 			})
 		}
+	}
+}
+
+// x/net's HTTP/2, which dials for itself.
+func TestHTTP2TransportByTunnel(t *testing.T) {
+	for _, m := range eachMode() {
+		t.Run(m.name, func(t *testing.T) {
+			linkdelay.EachWorld(t, linkdelay.Link{}, func(t *testing.T, network *linkdelay.Network) {
+				authority := ca.New(t, nil)
+				site := origin.New(t, &origin.Config{CA: authority, Net: network.Host("origin.test"), Handler: hello})
+				cfg := m.cfg
+				cfg.Net, cfg.CA, cfg.RootCAs = network.Host("proxy.test"), authority, authority.Pool()
+				cfg = leadTo(t, network, authority, cfg, site.Addr)
+				proxy := mitm.New(t, &cfg)
+				tr := &http2.Transport{DialTLSContext: func(ctx context.Context, proto, address string, _ *tls.Config) (net.Conn, error) {
+					conn, err := proxy.Tunnel(network.Host("pc.test"))(ctx, proto, address)
+					if err != nil {
+						return nil, err
+					}
+					cfg := alpn.Only(alpn.H2).Client(authority.ClientTLS())
+					cfg.ServerName = "origin.test"
+					secured := tls.Client(conn, cfg)
+					return secured, secured.HandshakeContext(ctx)
+				}}
+				defer tr.CloseIdleConnections()
+				for range 3 {
+					resp, err := (&http.Client{Transport: tr}).Get(site.URL)
+					require.NoError(t, err, "%s", proxy.Log())
+					assert.Equal(t, "hello", text(t, resp))
+				}
+				netlog.RequireConnections(t, proxy.Log(), 1, alpn.H2, mitm.Downstream, netlog.Used())
+			})
+		})
 	}
 }

@@ -132,4 +132,7 @@ func (t *h2Tunnel) CloseWrite() error {
 }
 
 // Interrupt resets the stream, which is all that net/http has for it.
-func (t *h2Tunnel) Interrupt() { t.rc.SetWriteDeadline(time.Unix(1, 0)) }
+func (t *h2Tunnel) Interrupt() {
+	t.stream.ResetAs(http2.ErrCodeConnect)
+	t.rc.SetWriteDeadline(time.Unix(1, 0))
+}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -220,5 +221,29 @@ func TestTunnelsAreCounted(t *testing.T) {
 		assert.Equal(t, s.site.Addr, all[1].Host)
 		assert.NotEmpty(t, all[1].Proxy)
 		assert.Equal(t, []string{"h2", "http/1.1"}, all[0].Offered)
+	})
+}
+
+// A tunnel ends though its client does not read what waits for it.
+func TestTunnelInHTTP2EndsUnread(t *testing.T) {
+	linkdelay.EachWorld(t, linkdelay.Link{}, func(t *testing.T, network *linkdelay.Network) {
+		full := make(chan struct{})
+		addr := accepting(t, network.Host("site.test"), func(conn net.Conn) {
+			io.WriteString(conn, strings.Repeat("x", 65_535+1))
+			<-full
+			resetConn(conn)
+		})
+		proxy := mitm.New(t, &mitm.Config{Mode: mitm.ExplicitTLS, Net: network.Host("proxy.test"), Passthrough: []string{"site.test"}})
+		s := outerH2(t, network, proxy).call(t)
+		s.call.(*rawH2Call).slow = true
+		s.head("CONNECT "+addr, unknown)
+		s.wantHead("200")
+		s.wantData(strings.Repeat("x", 65_535))
+		close(full)
+		for range 10 { // of which one finds that the origin has gone
+			s.data("u")
+			time.Sleep(10 * time.Millisecond)
+		}
+		s.wantReset(http2.ErrCodeConnect)
 	})
 }
