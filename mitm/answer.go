@@ -17,6 +17,7 @@ func (x *exchange) answer(resp *http.Response) error {
 	x.stripAltSvc(x.w.Header())
 	x.frame(resp)
 	announced := x.announce(resp.Trailer)
+	x.announceEnd()
 	x.w.WriteHeader(resp.StatusCode)
 	if err := x.copyBody(resp); err != nil {
 		return err
@@ -34,6 +35,14 @@ func (x *exchange) frame(resp *http.Response) {
 	}
 	if _, known := h["Content-Length"]; !known {
 		h["Content-Length"] = nil // so that net/http does not count a short body
+	}
+}
+
+// announceEnd says on HTTP/1.1 that the connection ends where the request has not
+// come whole, for it may be that the rest is not waited for.
+func (x *exchange) announceEnd() {
+	if x.in.ProtoMajor == 1 && x.upload != nil && !x.hasCome() {
+		x.w.Header().Set("Connection", "close")
 	}
 }
 

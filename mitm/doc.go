@@ -159,6 +159,8 @@
 //     let a second pass. Other expectations are answered 417 on http/1.1.
 //   - The last part of a request's body of stated length, from h2 to h2, which
 //     goes on when the end of the body has come.
+//   - A connection on http/1.1 whose answer begins before the request has ended:
+//     the answer says close, because what is left of the request is not waited for.
 //   - Characters in a path that begins with two slashes which net/url would
 //     escape.
 //   - A request's head of more than a megabyte: on http/1.1 it is answered 431, on

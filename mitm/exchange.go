@@ -306,6 +306,7 @@ func (x *exchange) fail(err error) {
 		panic(http.ErrAbortHandler)
 	}
 	clear(x.w.Header())
+	x.announceEnd()
 	refuse(x.w, http.StatusBadGateway, err)
 }
 

@@ -113,5 +113,6 @@ func (x *exchange) hookFailed(err error) {
 		panic(http.ErrAbortHandler)
 	}
 	clear(x.w.Header())
+	x.announceEnd()
 	refuse(x.w, http.StatusBadGateway, err)
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // afterOrigin shakes hands with the origin before the client is answered. It returns
-// how the client is served, with Mirror as the origin chose from its offer, and the
-// names of the origin's certificate.
+// how the client is served, with Mirror as the origin chose from its offer, and what
+// else the certificate that it is shown is for.
 func (c *client) afterOrigin(ctx context.Context, hello *alpn.ClientHello) (*tls.Config, []string) {
 	rule := c.route.rule
 	if rule.mirror {
@@ -23,10 +23,14 @@ func (c *client) afterOrigin(ctx context.Context, hello *alpn.ClientHello) (*tls
 		c.notMirrored.Store(&failure{err})
 		return rule.downstream[""], nil
 	}
-	if !rule.mirror {
-		return rule.downstream[""], namesOf(conn.TLS())
+	cfg, names := rule.downstream[""], []string(nil)
+	if rule.mirror {
+		cfg = rule.downstream[conn.Record().Connection().ALPN]
 	}
-	return rule.downstream[conn.Record().Connection().ALPN], namesOf(conn.TLS())
+	if rule.mimics {
+		names = namesOf(conn.TLS())
+	}
+	return cfg, names
 }
 
 // asked is an h2 connection to the origin that is open, else one that the requests

@@ -19,7 +19,8 @@ type policy struct {
 	name        string // the rule's Host; "" is none
 	at          pattern
 	mirror      bool
-	originFirst bool
+	originFirst bool // or Mirror
+	mimics      bool // the names of the origin's certificate
 	passthrough bool
 	leaf        func(*x509.Certificate) // nil edits nothing
 	fault       ca.Fault
@@ -70,6 +71,7 @@ func newPolicy(p *Proxy, c *Config, r Rule) *policy {
 	one := &policy{
 		mirror:       r.Downstream.Mirror,
 		originFirst:  r.OriginFirst || r.Downstream.Mirror,
+		mimics:       r.OriginFirst,
 		passthrough:  r.Passthrough,
 		leaf:         r.Leaf,
 		fault:        r.CertificateFault,

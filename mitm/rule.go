@@ -29,8 +29,8 @@ type Rule struct {
 	Downstream, Upstream Leg
 
 	// OriginFirst shakes hands with the origin before the client is answered, as
-	// Mirror does too: the certificate that the client is shown then has the names
-	// of the origin's beside the one that was asked for. Where the origin fails,
+	// Mirror does too, and then the certificate that the client is shown has the
+	// names of the origin's beside the one that was asked for. Where the origin fails,
 	// the client is accepted all the same, and its first request is answered 502.
 	OriginFirst bool
 

@@ -30,6 +30,7 @@ type upload struct {
 	rc   *http.ResponseController
 	end  func() http.Header // what came behind the body; called at its end
 	came func() bool        // whether all of it has come
+	from *wire.Stream       // nil if its connection is not understood
 
 	mu       sync.Mutex    // never held while blocking
 	kept     []byte        // what has come so far; guarded by mu
@@ -50,6 +51,7 @@ func newUpload(x *exchange) *upload {
 		rc:      x.rc,
 		end:     x.cameBehind,
 		came:    x.hasCome,
+		from:    x.stream,
 		changed: make(chan struct{}),
 		reading: make(chan struct{}, 1),
 		stopped: make(chan struct{}),
@@ -82,9 +84,13 @@ func (u *upload) stop() {
 // an http/1.1 client its connection; a Read that is just about to end by itself
 // is not worth it.
 func (u *upload) interrupt() {
-	if !u.came() {
-		u.rc.SetReadDeadline(time.Unix(1, 0))
+	if u.came() {
+		return
 	}
+	if u.from != nil {
+		u.from.StopReading()
+	}
+	u.rc.SetReadDeadline(time.Unix(1, 0))
 }
 
 // read is a Read of the client's body, until over is closed. A nil over never

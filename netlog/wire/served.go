@@ -2,9 +2,11 @@ package wire
 
 import (
 	"crypto/tls"
+	"io"
 	"net"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"example.com/wiretest/netlog"
 )
@@ -138,11 +140,26 @@ func (c *servedConn) Read(p []byte) (int, error) {
 // Close closes the connection; later calls wait for the first.
 func (c *servedConn) Close() error {
 	if c.closing.CompareAndSwap(false, true) {
+		if c.tap.deaf.Load() && c.server.ctx.Err() == nil {
+			c.linger()
+		}
 		c.failure = closeSoon(c.tap, c.raw)
 		close(c.closed)
 	}
 	<-c.closed
 	return c.failure
+}
+
+// lingerTime is net/http's own where it has not read a request to its end.
+const lingerTime = 500 * time.Millisecond
+
+// linger ends a connection of which not all was read: a close would reset it, by
+// which the client could lose the answer.
+func (c *servedConn) linger() {
+	if c.tap.CloseWrite() == nil {
+		c.raw.SetReadDeadline(time.Now().Add(lingerTime))
+		io.Copy(io.Discard, c.raw)
+	}
 }
 
 // CloseWrite is for handlers that hijacked the connection.

@@ -227,6 +227,16 @@ func (s *Stream) Because(reason string) {
 	}
 }
 
+// StopReading gives up what has not come of a request on HTTP/1.1: the connection
+// is read no more, and ends behind the answer. A Read that waits is not interrupted.
+// net/http goes on with such a connection where a body could not be read for a
+// deadline, and takes the rest of it for a request. On HTTP/2 it does nothing.
+func (s *Stream) StopReading() {
+	if s.id == 0 {
+		s.tap.deaf.Store(true)
+	}
+}
+
 // wasAnswered is called with tap.mu held when the answer has passed.
 func (s *Stream) wasAnswered() {
 	if s.has().finale {

@@ -77,6 +77,7 @@ type Tap struct {
 	writing pen
 	queued  atomic.Bool                // the interposer has something to write
 	waited  atomic.Bool                // there is something in written
+	deaf    atomic.Bool                // nothing more is read
 	ip      atomic.Pointer[interposer] // set with mu held; nil until it is needed
 	control Control
 	shut    func() // closes the connection

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"io"
 	"sync"
 	"time"
 )
@@ -20,6 +21,9 @@ func (t *Tap) Read(p []byte) (int, error) {
 
 // readSome returns nothing where a part of a frame header is held back.
 func (t *Tap) readSome(p []byte) (int, error) {
+	if t.deaf.Load() {
+		return 0, io.EOF
+	}
 	if n := t.edit.flush(p); n > 0 {
 		return n, nil
 	}
