@@ -10,7 +10,8 @@
 //   - [example.com/wiretest/mitm] is the intercepting proxy
 //   - [example.com/wiretest/linkdelay] is the network, on sockets or in memory
 //   - [example.com/wiretest/ca] is the certificate authority
-//   - [example.com/wiretest/alpn] says what a side offers and accepts
+//   - [example.com/wiretest/alpn] says what a side offers and accepts, and asks
+//     any server what it selects; [example.com/wiretest/alpn/probeh3] asks over QUIC
 //   - [example.com/wiretest/netlog] is the record, and the assertions on it
 //
 // The same fixtures run on loopback sockets, for real clients, and inside a

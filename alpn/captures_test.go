@@ -92,7 +92,7 @@ func capturePath(client string) string { return filepath.Join("testdata", "hello
 func firstFlight(t *testing.T, client liveClient) (stream []byte) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var serving sync.WaitGroup // waited for before return
 	serving.Go(func() {

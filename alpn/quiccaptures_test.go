@@ -36,7 +36,7 @@ func TestInitialReaderReadsLiveChromium(t *testing.T) {
 func firstDatagrams(t *testing.T, run func(ctx context.Context, port string)) (datagrams [][]byte) {
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
 	require.NoError(t, err)
-	conn.SetDeadline(time.Now().Add(20 * time.Second))
+	conn.SetDeadline(time.Now().Add(time.Minute))
 	ctx, cancel := context.WithCancel(t.Context())
 	var reading sync.WaitGroup // waited for before return
 	reading.Go(func() {
