@@ -84,7 +84,7 @@ func TestResetAs(t *testing.T) {
 
 func TestOnReset(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
-		codes := make(chan http2.ErrCode, 2)
+		codes, begun := make(chan http2.ErrCode, 2), make(chan struct{})
 		p := (&pair{t: t, world: w, spoken: spoken{"h2c", "h2", false}}).start(func(w http.ResponseWriter, r *http.Request) {
 			s := wire.StreamOf(r)
 			_, early := s.PeerReset()
@@ -93,24 +93,17 @@ func TestOnReset(t *testing.T) {
 					codes <- code
 				}
 			})
+			close(begun)
 			<-r.Context().Done()
 			s.OnReset(func(code http2.ErrCode) { codes <- code })
 		})
 		c := p.strictClient()
 		c.asks(1, "GET", "/", true) // the body has ended
-		p.untilAsked(1)
+		<-begun
 		c.resets(1, http2.ErrCodeInadequateSecurity)
 		require.Equal(t, http2.ErrCodeInadequateSecurity, <-codes)
 		require.Equal(t, http2.ErrCodeInadequateSecurity, <-codes)
 	})
-}
-
-// untilAsked waits until the server's handlers run for n requests: it has
-// begun as many records, and they are not over.
-func (p *pair) untilAsked(n int) {
-	for len(p.requests()) < n {
-		time.Sleep(time.Millisecond)
-	}
 }
 
 func TestClientResetsAs(t *testing.T) {
