@@ -279,9 +279,24 @@ func limitText(limit int) string {
 	return strconv.Itoa(limit) + " "
 }
 
+// failedQUIC is the connections whose handshake failed, by host: what a client
+// that is no browser leaves in a Log.
+func (v *view) failedQUIC() map[string][]witness {
+	refs := make(map[string][]witness)
+	for i := range v.conns {
+		c := &v.conns[i]
+		if c.Network == "udp" && c.Handshaken.IsZero() && !c.Closed.IsZero() {
+			refs[c.Host] = append(refs[c.Host], witness{eventRef{name: chromefile.QUICSession}, c.CloseReason})
+		}
+	}
+	return refs
+}
+
 // brokenQUIC is found where TCP carried requests to a host to which QUIC failed.
 func (v *view) brokenQUIC() (found []Finding) {
-	for _, host := range sortedKeys(v.origin.quicRefs) {
+	refs := v.failedQUIC()
+	maps.Copy(refs, v.origin.quicRefs)
+	for _, host := range sortedKeys(refs) {
 		proto := ""
 		for i := range v.conns {
 			if c := &v.conns[i]; c.Host == host && c.Used() && c.Network == "tcp" {
@@ -292,7 +307,7 @@ func (v *view) brokenQUIC() (found []Finding) {
 			continue
 		}
 		p := new(pile)
-		for _, w := range v.origin.quicRefs[host] {
+		for _, w := range refs[host] {
 			p.add(w.name, w.says, 1, w.source)
 		}
 		found = append(found, Finding{FoundBrokenQUIC, host, "QUIC broken, fell back to " + proto, p.all})

@@ -82,6 +82,35 @@ func ExampleServer_Transport() {
 }
 
 // The third request meets a GOAWAY, and is sent again on another connection.
+// HTTP/3 is on the same port number as TCP, where the answers say so.
+func ExampleServer_HTTP3Transport() {
+	site, err := origin.Start(&origin.Config{
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "hello") }),
+		HTTP3:   &origin.HTTP3{AltSvc: origin.AltSvc{Port: 443}}, // as behind a port that is mapped
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer site.Close()
+
+	for _, over := range []http.RoundTripper{site.Transport(nil), site.HTTP3Transport(nil)} {
+		resp, err := (&http.Client{Transport: over}).Get(site.URL)
+		if err != nil {
+			log.Fatal(err)
+		}
+		resp.Body.Close()
+		fmt.Println(resp.Proto, resp.Header["Alt-Svc"])
+	}
+	for _, c := range site.Log().Connections() {
+		fmt.Println(c.Network, c.Protocol, c.Requests)
+	}
+	// Output:
+	// HTTP/2.0 [h3=":443"; ma=2592000]
+	// HTTP/3.0 [h3=":443"; ma=2592000]
+	// tcp h2 1
+	// udp h3 1
+}
+
 func ExampleFault() {
 	site, err := origin.Start(&origin.Config{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "hello") }),

@@ -133,8 +133,13 @@ func TestBrokenAlternative(t *testing.T) {
 		require.Len(t, told, 3)
 		assert.Contains(t, told[2], "broken: for 5m0s: ")
 		assert.True(t, v.cfg.Alternatives.Services()[0].Broken)
+		found := first.Log.Findings()
+		require.Len(t, found, 1)
+		assert.Equal(t, netlog.FoundBrokenQUIC, found[0].Kind)
+		assert.Equal(t, "QUIC broken, fell back to h2", found[0].Text)
 
 		second := v.page()
+		assert.Empty(t, second.Log.Findings())
 		assert.Zero(t, attempts(second.Log))
 		assert.Contains(t, decisions(second.Log)[0], "passed over: broken for ")
 
