@@ -13,8 +13,10 @@ import (
 
 // HTTP3 has an origin serve HTTP/3 too, on the same port number as TCP, and say
 // so in Alt-Svc. Its zero value does both. Handler, page, certificates, stream
-// limit, faults by request and Log are the origin's; Config.ALPN rules TCP alone,
-// and so do ConnectionFaults and Prepare.
+// limit, faults by request and Log are the origin's. Of the faults those that say
+// GOAWAY only refuse the request, those that reset a connection close it, and a
+// reset stream loses what was not delivered yet (RFC 9000, section 3.2).
+// Config.ALPN, ConnectionFaults and Prepare rule TCP alone.
 type HTTP3 struct {
 	// AltSvc is what answers say of it.
 	AltSvc AltSvc
