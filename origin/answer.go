@@ -18,8 +18,12 @@ import (
 	"example.com/wiretest/netlog/wire"
 )
 
-// Body is an answer with a body of a known size whose way is ruled byte by byte.
-// The zero value is an empty 200. A redirect is http.RedirectHandler's.
+// Body is an answer with a body of a known size whose way is ruled byte by byte:
+// slow, in pieces, stalled, cut, or not as long as it says. The zero value is an
+// empty 200. It is a handler; a redirect is http.RedirectHandler's.
+//
+//	slow := origin.Body{Size: 1 << 20, First: time.Second, Chunk: 1 << 10, Every: 10 * time.Millisecond}
+//	half := origin.Body{Size: 1 << 20, Stall: origin.At(1 << 19)}
 type Body struct {
 	// Size is how many bytes are to come: those of Content.
 	Size int64
@@ -38,7 +42,8 @@ type Body struct {
 	Every time.Duration
 
 	// Stall, if it is not nil, is after how many bytes nothing comes anymore,
-	// until the client leaves or the origin closes.
+	// until the client leaves or the origin closes. Beyond Size it has no effect, and
+	// neither has Cut.
 	Stall *int64
 	// Cut, if it is not nil, is after how many bytes Then happens: by default
 	// the stream is reset with INTERNAL_ERROR, or the connection closed on
@@ -145,8 +150,9 @@ func Ranges(size int64) http.Handler {
 	})
 }
 
-// EarlyHints answers 103 (RFC 8297) once for each link, every apart, before next
-// answers. A link is the value of a Link field.
+// EarlyHints answers 103 (RFC 8297) once for each link, the first at once and the
+// others, and then next, every apart. A link is the value of a Link field. Trailers
+// go inside: they send the head before next is called.
 func EarlyHints(every time.Duration, next http.Handler, links ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for _, link := range links {

@@ -74,7 +74,8 @@ type Config struct {
 	// had, is not served. TLS is to be nil.
 	Plain bool
 
-	// MaxConcurrentStreams is the limit stated to HTTP/2 clients
+	// MaxConcurrentStreams is the limit stated to HTTP/2 clients, who exceed it until
+	// they have read it, and are refused
 	// (SETTINGS_MAX_CONCURRENT_STREAMS, RFC 9113, section 6.5.2). 0 is 256.
 	MaxConcurrentStreams int
 

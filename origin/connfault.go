@@ -13,7 +13,8 @@ import (
 )
 
 // ConnectionFault is something that goes wrong on purpose with one connection,
-// before TLS.
+// before TLS. Its Do is NeverRead, NeverShakeHands, HangUp, HangUpHard, or what one
+// likes to do with a net.Conn.
 type ConnectionFault struct {
 	// Connection says which one: the nth that is accepted, from 1. 0 is each.
 	Connection int
@@ -69,7 +70,7 @@ func (s *Server) misuse(n int, conn net.Conn, rec *netlog.ConnectionRecord) bool
 }
 
 // LateSettings is a Config.Prepare that holds back SETTINGS, and all that
-// follows it, for d.
+// follows it, answers too, for d. On HTTP/1.1 it does nothing.
 func LateSettings(d time.Duration) func(*wire.Control) {
 	return func(c *wire.Control) { c.HoldSettings(d) } // it fails on HTTP/1.1, which has none
 }

@@ -24,9 +24,15 @@
 //	client := &http.Client{Transport: site.Transport(network.Host("pc.test"))}
 //
 // What goes wrong on purpose is a Fault of a request, a ConnectionFault of a
-// connection, or a handler: limits (PerConnection, PerClient, Workers, Limit),
-// answers (Body, EarlyHints, Events, Trailers, OnlyHosts), and a log of
-// certificates that gives less than it is asked for (Entries).
+// connection, a setting, or a handler that mounts like any other:
+//
+//	limits      PerConnection, PerClient, Work, Workers, Limit, Calm
+//	answers     Body, EarlyHints, Events, Trailers, Ranges, OnlyHosts, Echo
+//	entries     Entries, a log of certificates that gives less than it is asked for
+//	requests    GoAway, GoAwayAt, LastOne, Refuse, Reset, ResetAfter, CloseAfter, AbortAfter,
+//	            CloseBehind, Hang, NoContinue, Pings, Settings, and …With a code
+//	connections NeverRead, NeverShakeHands, HangUp, HangUpHard
+//	settings    Config.IdleTimeout, StreamWindow, Prepare with LateSettings, WrongALPN, TLS
 //
 //	site := origin.New(t, &origin.Config{
 //		Handler: origin.PerConnection(1, origin.Work(time.Second, orders)),
@@ -38,8 +44,9 @@
 //	site := origin.New(t, &origin.Config{HTTP3: &origin.HTTP3{}})
 //	client := &http.Client{Transport: site.HTTP3Transport(nil)}
 //
-// ALPN lies by WrongALPN, which says what of that cannot be had. HTTP/2 by Upgrade
-// cannot either: net/http takes none.
+// Some things cannot be had: what of ALPN is beyond WrongALPN and what of HTTP/3
+// beyond an Action stands there, and HTTP/2 by Upgrade is taken by nobody here, as
+// net/http takes none.
 //
 // A browser that opens Server.URL loads the page for real, and tells how it went
 // by Server.Report.

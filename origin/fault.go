@@ -12,11 +12,20 @@ import (
 )
 
 // Fault is something that goes wrong on purpose with one request, or with all
-// that match: Config.Faults. Where the same is wanted by path, an Action also is
-// a handler: see Action.
+// that match: Config.Faults. It has three fields:
+//
+//	Request int                       // the nth that arrives, from 1; with Match, of those that match; 0 is each
+//	Match   func(*http.Request) bool  // nil is all; Chance is one
+//	Do      Action                    // what happens, such as Refuse, ResetAfter(100, http2.ErrCodeCancel)
+//
+// A request that a client sends again counts again. Where the same is wanted by
+// path, an Action also is a handler: see Action.
 type Fault = wire.Fault
 
-// Action is what a Fault does with a request instead of next, or before it.
+// Action is what a Fault does with a request instead of next, or before it:
+//
+//	func(w http.ResponseWriter, r *http.Request, next http.Handler)
+//
 // Those here can be called from any handler of an origin, too:
 //
 //	mux.HandleFunc("/goaway", func(w http.ResponseWriter, r *http.Request) { origin.GoAway(w, r, nil) })
@@ -135,7 +144,8 @@ func Pings(n int) Action {
 }
 
 // Calm serves n requests of each connection, and refuses the next by GOAWAY
-// ENHANCE_YOUR_CALM (RFC 9113, section 7), which ends the connection.
+// ENHANCE_YOUR_CALM (RFC 9113, section 7), which ends the connection; on HTTP/1.1 it
+// closes without an answer.
 func Calm(n int, next http.Handler) http.Handler {
 	var spent sync.Map // by connection: *atomic.Int64
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -149,14 +159,17 @@ func Calm(n int, next http.Handler) http.Handler {
 }
 
 // ResetAfter serves the request and resets its stream, or on HTTP/1.1 the
-// connection, behind the first n bytes of the answer's body.
+// connection, behind the first n bytes of the answer's body. An answer that is no
+// longer passes whole.
 func ResetAfter(n int64, code http2.ErrCode) Action { return wire.ResetAfter(n, code) }
 
 // CloseAfter serves the request and closes its connection, other streams or
-// not, behind the first n bytes of the answer's body.
+// not, behind the first n bytes of the answer's body. An answer that is no longer
+// passes whole.
 func CloseAfter(n int64) Action { return wire.CloseAfter(n) }
 
-// AbortAfter is CloseAfter by a reset of the connection.
+// AbortAfter is CloseAfter by a reset of the connection, by which some of the bytes
+// may be lost.
 func AbortAfter(n int64) Action { return wire.AbortAfter(n) }
 
 // CloseBehind serves the request and closes its connection right behind the

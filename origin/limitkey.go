@@ -11,7 +11,7 @@ import (
 // Key says whose requests a Limit counts together: those with equal keys.
 type Key func(*http.Request) string
 
-// ByConnection is the connection that carries the request. Behind a server that
+// ByConnection is a Key: the connection that carries the request. Behind a server that
 // is no fixture of this module, which tells less, it is the pair of addresses.
 func ByConnection(r *http.Request) string {
 	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
@@ -22,7 +22,7 @@ func ByConnection(r *http.Request) string {
 	return fmt.Sprintf("connection from %s to %v", r.RemoteAddr, local)
 }
 
-// ByAddress is the client's address, without its port.
+// ByAddress is a Key: the client's address, without its port.
 func ByAddress(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
@@ -31,10 +31,10 @@ func ByAddress(r *http.Request) string {
 	return host
 }
 
-// ByPath is the path of the URL.
+// ByPath is a Key: the path of the URL.
 func ByPath(r *http.Request) string { return r.URL.Path }
 
-// ByHeader is the first value of a header field, such as an API key; "" is one
+// ByHeader is a Key: the first value of a header field, such as an API key; "" is one
 // client too.
 func ByHeader(name string) Key {
 	return func(r *http.Request) string { return r.Header.Get(name) }
