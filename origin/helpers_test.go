@@ -52,14 +52,14 @@ func leavesNothing(t *testing.T) {
 	})
 }
 
-// leftStacks are the goroutines that run code of an origin or of a connection
-// of net/http.
+// leftStacks are the goroutines that run code of an origin, or of a connection of
+// net/http or quic-go.
 func leftStacks() string {
 	buf := make([]byte, 4<<20)
 	buf = buf[:runtime.Stack(buf, true)]
 	var left []string
 	for _, stack := range strings.Split(string(buf), "\n\n") {
-		for _, of := range []string{"wiretest/origin.(", "wiretest/netlog/wire.", "http.(*persistConn)", "http2clientConn", "http2ClientConn", "http2.(*ClientConn)"} {
+		for _, of := range []string{"wiretest/origin.(", "wiretest/netlog/wire.", "wiretest/netlog/h3.", "quic-go/quic-go", "http.(*persistConn)", "http2clientConn", "http2ClientConn", "http2.(*ClientConn)"} {
 			if strings.Contains(stack, of) && !strings.Contains(stack, "leftStacks") {
 				left = append(left, stack)
 				break

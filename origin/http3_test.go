@@ -288,6 +288,28 @@ func TestCloseEndsHTTP3WithStreamsOpen(t *testing.T) {
 	})
 }
 
+// A network that is closed under an origin takes its sockets away.
+func TestNetworkThatIsClosedUnderHTTP3(t *testing.T) {
+	eachWorld(t, linkdelay.RTT(2*time.Millisecond), func(t *testing.T, network *linkdelay.Network) {
+		entered := make(chan struct{})
+		s, err := origin.Start(&origin.Config{Net: network.Host("origin.test"), HTTP3: &origin.HTTP3{}, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			close(entered)
+			<-r.Context().Done()
+		})})
+		require.NoError(t, err)
+		var asked sync.WaitGroup
+		asked.Go(func() {
+			_, err := (&http.Client{Transport: s.HTTP3Transport(network.Host("pc.test"))}).Get(s.URL)
+			assert.Error(t, err)
+		})
+		<-entered
+		require.NoError(t, network.Close())
+		asked.Wait()
+		require.NoError(t, s.Close())
+		assert.False(t, s.Log().Connections()[0].Closed.IsZero())
+	})
+}
+
 func TestCloseNamesTheHandlersOfHTTP3ThatHang(t *testing.T) {
 	h3.Bubble(t, nil, func(t *testing.T) {
 		network := linkdelay.NewNetwork(t, linkdelay.RTT(time.Millisecond))

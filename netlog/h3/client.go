@@ -49,10 +49,11 @@ func Browser(tr *http3.Transport) func(ctx context.Context, host, alternative st
 
 // clientConn is a connection of Browser.
 type clientConn struct {
-	rec     *netlog.ConnectionRecord
-	tally   *tally
-	conn    *quic.Conn
-	running sync.WaitGroup
+	rec      *netlog.ConnectionRecord
+	tally    *tally
+	conn     *quic.Conn
+	running  sync.WaitGroup
+	recorded sync.Once // that the handshake is over
 
 	mu   sync.Mutex
 	http *http3.ClientConn // what the next request goes by; guarded by mu
@@ -79,15 +80,7 @@ func dial(ctx context.Context, tr *http3.Transport, host, alternative string, re
 	})
 	c.http = newHTTP(conn)
 	if c.isShaken() {
-		c.shaken()
-	} else { // 0-RTT
-		c.running.Go(func() {
-			select {
-			case <-conn.HandshakeComplete():
-				c.shaken()
-			case <-conn.Context().Done():
-			}
-		})
+		c.recordHandshake()
 	}
 	c.running.Go(c.watch)
 	return c, nil
@@ -129,17 +122,27 @@ func (c *clientConn) quicOf(tr *http3.Transport) *quic.Config {
 	return q
 }
 
-func (c *clientConn) shaken() {
-	state := c.conn.ConnectionState()
-	wire.RecordClient(state.TLS, c.rec)
-	c.rec.Update(func(n *netlog.Connection) { n.EarlyData = state.Used0RTT })
+func (c *clientConn) recordHandshake() {
+	c.recorded.Do(func() {
+		state := c.conn.ConnectionState()
+		wire.RecordClient(state.TLS, c.rec)
+		c.rec.Update(func(n *netlog.Connection) { n.EarlyData = state.Used0RTT })
+	})
 }
 
-// watch records the end. It outlives a Close by nothing.
+// watch records the end of the handshake, which with 0-RTT is still to come, and
+// that of the connection. It outlives a Close by nothing.
 func (c *clientConn) watch() {
-	<-c.conn.Context().Done()
-	shaken := !c.rec.Connection().Handshaken.IsZero()
-	c.rec.Close(onClient.reason(context.Cause(c.conn.Context()), shaken))
+	select {
+	case <-c.conn.HandshakeComplete():
+		c.recordHandshake()
+		<-c.conn.Context().Done()
+	case <-c.conn.Context().Done():
+	}
+	if c.isShaken() {
+		c.recordHandshake()
+	}
+	c.rec.Close(onClient.reason(context.Cause(c.conn.Context()), c.isShaken()))
 }
 
 func (c *clientConn) Handshaken() <-chan struct{} { return c.conn.HandshakeComplete() }
@@ -237,14 +240,7 @@ func (c *clientConn) ask(req *http.Request, str *http3.RequestStream) (*http.Res
 	}
 }
 
-func (c *clientConn) isShaken() bool {
-	select {
-	case <-c.conn.HandshakeComplete():
-		return true
-	default:
-		return false
-	}
-}
+func (c *clientConn) isShaken() bool { return isClosed(c.conn.HandshakeComplete()) }
 
 // accepted waits until it is known what became of 0-RTT: no answer can come
 // before. To read from a stream that was refused makes http3 reset it, and the
@@ -319,5 +315,5 @@ func (c *clientConn) failure(err error) string {
 	if !endsConnection(err) {
 		return err.Error()
 	}
-	return "connection closed before the answer ended: " + onClient.reason(err, !c.rec.Connection().Handshaken.IsZero())
+	return "connection closed before the answer ended: " + onClient.reason(err, c.isShaken())
 }

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
@@ -30,8 +31,8 @@ type servedConn struct {
 	turn     chan struct{}
 	entering *exchange // of who holds turn
 
-	conn    *quic.Conn     // set by serve
-	running sync.WaitGroup // what serve starts
+	conn    atomic.Pointer[quic.Conn] // set by serve; nil as long as the handshake has not got so far
+	running sync.WaitGroup            // what serve starts
 
 	mu      sync.Mutex
 	streams map[quic.StreamID]*quic.Stream // that are served; guarded by mu
@@ -47,7 +48,7 @@ func newServedConn(s *Server, local, remote net.Addr) *servedConn {
 
 // serve returns when the connection is over and its handlers have returned.
 func (c *servedConn) serve(conn *quic.Conn) {
-	c.conn = conn
+	c.conn.Store(conn)
 	if !c.server.add(c) {
 		c.close()
 		return
@@ -83,21 +84,36 @@ func (c *servedConn) serve(conn *quic.Conn) {
 
 // close waits until quic-go has said so to the client.
 func (c *servedConn) close() {
-	c.conn.CloseWithError(quic.ApplicationErrorCode(http3.ErrCodeNoError), "")
+	c.conn.Load().CloseWithError(quic.ApplicationErrorCode(http3.ErrCodeNoError), "")
 }
 
 func (c *servedConn) awaitHandshake() {
+	conn := c.conn.Load()
 	select {
-	case <-c.conn.HandshakeComplete():
+	case <-conn.HandshakeComplete():
 		c.recordHandshake()
-	case <-c.conn.Context().Done():
+	case <-conn.Context().Done(): // over looks again
+	}
+}
+
+func (c *servedConn) isShaken() bool {
+	conn := c.conn.Load()
+	return conn != nil && isClosed(conn.HandshakeComplete())
+}
+
+func isClosed(ch <-chan struct{}) bool {
+	select {
+	case <-ch:
+		return true
+	default:
+		return false
 	}
 }
 
 // recordHandshake is called by whoever first sees that it is over.
 func (c *servedConn) recordHandshake() {
 	c.recorded.Do(func() {
-		state := c.conn.ConnectionState()
+		state := c.conn.Load().ConnectionState()
 		if c.handshaken != nil {
 			c.handshaken(state.TLS)
 		}
@@ -114,8 +130,10 @@ func (c *servedConn) named() {
 
 // over records the end of the connection, also of one whose handshake failed.
 func (c *servedConn) over(cause error) {
-	shaken := !c.rec.Connection().Handshaken.IsZero()
-	if !shaken {
+	shaken := c.isShaken()
+	if shaken {
+		c.recordHandshake()
+	} else {
 		c.named()
 	}
 	c.rec.Close(onServer.reason(cause, shaken))
@@ -137,10 +155,8 @@ func (c *servedConn) leave() *exchange {
 func (c *servedConn) handle(w http.ResponseWriter, r *http.Request) {
 	x := c.leave()
 	x.served = true
-	select {
-	case <-c.conn.HandshakeComplete():
+	if c.isShaken() { // else it came in 0-RTT
 		c.recordHandshake() // a client may be quicker than awaitHandshake
-	default: // 0-RTT
 	}
 	c.server.cfg.Wire.ServeForeign(&wire.Foreign{
 		Connection: c.rec,

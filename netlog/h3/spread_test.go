@@ -19,7 +19,7 @@ import (
 	"example.com/wiretest/origin/pageload"
 )
 
-var repeats = flag.Int("repeats", 10, "how often a page is loaded to see what is the same each time")
+var repeats = flag.Int("repeats", 5, "how often a page is loaded to see what is the same each time")
 
 // Of a page over HTTP/3 counts are the same in every run, and so is the time to
 // the millisecond where all fits the first window; otherwise it is to two percent.
