@@ -39,12 +39,19 @@ func (p *Proxy) shutdown() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeBound)
 	defer cancel()
 	p.abortClients()
+	var quic error
+	var endingHTTP3 sync.WaitGroup // of this function, which waits; ctx bounds it
+	if p.endHTTP3 != nil {
+		endingHTTP3.Go(func() { quic = p.endHTTP3(ctx) })
+	}
 	var wg sync.WaitGroup // of this function, which waits
 	for _, one := range p.all() {
 		wg.Go(func() { one.secure.Close() })
 		wg.Go(func() { one.plain.Close() })
 	}
 	err := p.closeServers(ctx)
+	endingHTTP3.Wait()
+	err = cmp.Or(err, quic)
 	p.closeIdle()
 	if left := p.await(ctx, &p.running); err == nil && left != nil {
 		err = p.leftOpen() // where handlers still run so do their connections: the handlers are the news

@@ -61,6 +61,10 @@ type Config struct {
 	// a port where it is not the usual one.
 	Origin string
 
+	// HTTP3 serves clients of mode Reverse over QUIC too, at the same port number:
+	// package mitm/h3 makes one. nil does not.
+	HTTP3 HTTP3
+
 	// Auth is the user and the password that clients of Explicit and ExplicitTLS
 	// have to give by Basic (RFC 7617), and those of SOCKS5 by RFC 1929. A client
 	// that does not gets 407, or a refusal by SOCKS, with the reason in the body

@@ -25,12 +25,13 @@ type policy struct {
 	leaf        func(*x509.Certificate) // nil edits nothing
 	fault       ca.Fault
 
-	downstream  map[string]*tls.Config // by what Mirror lets the client have; without Mirror the only one is at ""
-	upstream    Leg
-	upstreamTLS *tls.Config  // without a policy and, mostly, without a ServerName
-	server      *wire.Server // of clients
-	secure      *wire.Pool   // TLS to origins
-	plain       *wire.Pool
+	downstream    map[string]*tls.Config // by what Mirror lets the client have; without Mirror the only one is at ""
+	downstreamLeg Leg                    // as it was said
+	upstream      Leg
+	upstreamTLS   *tls.Config  // without a policy and, mostly, without a ServerName
+	server        *wire.Server // of clients
+	secure        *wire.Pool   // TLS to origins
+	plain         *wire.Pool
 
 	faults       *wire.Faults // upstream; nil is none
 	clientFaults connectionFaults
@@ -69,16 +70,17 @@ func (p *Proxy) all() []*policy { return append([]*policy{p.policy}, p.rules...)
 
 func newPolicy(p *Proxy, c *Config, r Rule) *policy {
 	one := &policy{
-		mirror:       r.Downstream.Mirror,
-		originFirst:  r.OriginFirst || r.Downstream.Mirror,
-		mimics:       r.OriginFirst,
-		passthrough:  r.Passthrough,
-		leaf:         r.Leaf,
-		fault:        r.CertificateFault,
-		upstream:     r.Upstream,
-		faults:       wire.NewFaults(r.Upstream.Faults),
-		clientFaults: connectionFaults{all: r.Downstream.ConnectionFaults},
-		originFaults: connectionFaults{all: r.Upstream.ConnectionFaults},
+		mirror:        r.Downstream.Mirror,
+		originFirst:   r.OriginFirst || r.Downstream.Mirror,
+		mimics:        r.OriginFirst,
+		passthrough:   r.Passthrough,
+		leaf:          r.Leaf,
+		fault:         r.CertificateFault,
+		downstreamLeg: r.Downstream,
+		upstream:      r.Upstream,
+		faults:        wire.NewFaults(r.Upstream.Faults),
+		clientFaults:  connectionFaults{all: r.Downstream.ConnectionFaults},
+		originFaults:  connectionFaults{all: r.Upstream.ConnectionFaults},
 	}
 	one.originLimit.Store(int64(r.Upstream.MaxConcurrentStreams))
 	one.configureDownstream(p, r.Downstream)

@@ -42,9 +42,10 @@ type Proxy struct {
 	ctx       context.Context // ends when Close begins
 	cancel    context.CancelFunc
 	listeners []net.Listener
-	running   sync.WaitGroup // accept loops and clients' connections; Close waits
-	closed    chan struct{}  // closed when Close is over
-	closeErr  error          // written before closed is
+	endHTTP3  func(context.Context) error // nil is that there is none
+	running   sync.WaitGroup              // accept loops and clients' connections; Close waits
+	closed    chan struct{}               // closed when Close is over
+	closeErr  error                       // written before closed is
 
 	mu         sync.Mutex
 	closing    bool                                 // guarded by mu
@@ -86,7 +87,7 @@ func Start(cfg *Config) (*Proxy, error) {
 		return nil, err
 	}
 	p := newProxy(c)
-	open, err := wire.Listen(c.Net, 0, false)
+	open, err := wire.Listen(c.Net, 0, c.HTTP3 != nil)
 	if err != nil {
 		return nil, fmt.Errorf("mitm: listen: %w", err)
 	}
@@ -95,6 +96,10 @@ func Start(cfg *Config) (*Proxy, error) {
 	p.URL = p.url.String()
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.startWire(c)
+	if err := p.startHTTP3(c, open.UDP); err != nil {
+		p.Close()
+		return nil, fmt.Errorf("mitm: %w", err)
+	}
 	for _, l := range p.listeners {
 		p.running.Go(func() { p.accept(l) })
 	}
