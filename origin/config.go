@@ -81,7 +81,9 @@ type Config struct {
 
 	// StreamWindow and ConnWindow are how much an HTTP/2 client may upload, on a
 	// stream and on all of a connection, before it has to wait for leave: bytes.
-	// 0 is net/http's 1 MiB. Tiny ones make uploads slow on a long link.
+	// 0 is net/http's 1 MiB. Tiny ones make uploads slow on a long link. A client
+	// that uploads before it has read the settings may send 64 KiB (RFC 9113, section
+	// 6.9.2); where a window is smaller net/http resets it by FLOW_CONTROL_ERROR.
 	StreamWindow, ConnWindow int
 
 	// Faults are what goes wrong on purpose, with which requests.

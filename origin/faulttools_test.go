@@ -275,7 +275,8 @@ func TestH2loadCountsResets(t *testing.T) {
 }
 
 // nghttp uploads through windows of 1,024 bytes, with as many frames that widen
-// them as the origin has sent.
+// them as the origin has sent. It waits for 100, and so for the settings, before
+// which it might send too much.
 func TestNghttpUploadsThroughTinyWindows(t *testing.T) {
 	nghttp := tool(t, "nghttp", "nghttp2-client")
 	body := filepath.Join(t.TempDir(), "body")
@@ -285,7 +286,7 @@ func TestNghttpUploadsThroughTinyWindows(t *testing.T) {
 		StreamWindow: 1024, ConnWindow: 1 << 16, Prepare: func(c *wire.Control) { controls <- c },
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body); io.WriteString(w, "hello") }),
 	})
-	out := run(t, nghttp, "-nv", "--no-verify-peer", "-d", body, s.URL)
+	out := run(t, nghttp, "-nv", "--no-verify-peer", "--expect-continue", "-d", body, s.URL)
 	assert.Contains(t, out, "SETTINGS_INITIAL_WINDOW_SIZE(0x04):1024")
 	s.Close()
 	sent := (<-controls).Frames().Down[http2.FrameWindowUpdate]
