@@ -44,8 +44,12 @@ func (b *Browser) open(ctx context.Context, url string) error {
 }
 
 // aborted is an answer that was no page, as 204 and downloads are, or a page
-// that crashed on its way, which is told a moment later.
-const aborted = "net::ERR_ABORTED"
+// that crashed on its way. That is told a moment later, which on a busy machine
+// is a second.
+const (
+	aborted       = "net::ERR_ABORTED"
+	untilCrashing = 3 * time.Second
+)
 
 func (b *Browser) setOnPage(end func(error)) {
 	b.mu.Lock()
@@ -62,7 +66,7 @@ func (b *Browser) navigate(ctx context.Context, url string) (loader string, err 
 	}
 	switch {
 	case answer.ErrorText == aborted:
-		return "", orCause(ctx, errors.New(aborted), 100*time.Millisecond)
+		return "", orCause(ctx, errors.New(aborted), untilCrashing)
 	case strings.HasPrefix(answer.ErrorText, "net::ERR_CERT_"):
 		return "", errors.New(answer.ErrorText + " (Config.Trust has to have what the server presents; behind an intercepting proxy that is the proxy's certificate)")
 	case answer.ErrorText != "":
