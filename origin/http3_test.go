@@ -331,12 +331,17 @@ func TestRestartOnTheSamePort(t *testing.T) {
 		pc := network.Host("pc.test")
 		first, err := origin.Start(&origin.Config{Net: network.Host("origin.test"), Handler: hello, HTTP3: &origin.HTTP3{}})
 		require.NoError(t, err)
-		get(t, &http.Client{Transport: first.HTTP3Transport(pc)}, first.URL)
+		dialer := &h3.Dialer{ListenPacket: pc.ListenPacket}
+		defer dialer.Close()
+		kept := &http.Client{Transport: &http3.Transport{TLSClientConfig: first.CA().ClientTLS(), Dial: dialer.Dial}}
+		get(t, kept, first.URL)
 		require.NoError(t, first.Close())
+		time.Sleep(20 * time.Millisecond) // the client is told
 		_, port, _ := net.SplitHostPort(first.Addr)
 		again := origin.New(t, &origin.Config{CA: first.CA(), Net: network.Host("origin.test"), Port: must(strconv.Atoi(port)), Handler: hello, HTTP3: &origin.HTTP3{}})
 		assert.Equal(t, first.URL, again.URL)
-		get(t, &http.Client{Transport: again.HTTP3Transport(pc)}, again.URL)
+		get(t, kept, again.URL)
+		netlog.RequireConnections(t, again.Log(), 1, alpn.H3)
 		_, err = origin.Start(&origin.Config{Net: network.Host("origin.test"), Port: must(strconv.Atoi(port)), HTTP3: &origin.HTTP3{}})
 		assert.ErrorContains(t, err, "address already in use")
 	})
@@ -376,6 +381,48 @@ func TestHTTP3OnBothLoopbackAddresses(t *testing.T) {
 		probe.Close()
 		get(t, &http.Client{Transport: s.HTTP3Transport(nil)}, "https://[::1]:"+port)
 		assert.Equal(t, "[::1]:"+port, s.Log().Connections()[1].Host)
+	}
+}
+
+// quic-go's own client, by its own sockets, says the same as the ledger.
+func TestQUICGoClientAgreesWithTheLedger(t *testing.T) {
+	leavesNothing(t)
+	s := origin.New(t, &origin.Config{HTTP3: &origin.HTTP3{}, Page: smallPage()})
+	cfg := s.CA().ClientTLS()
+	cfg.ClientSessionCache = tls.NewLRUClientSessionCache(0)
+	for visit := range 2 {
+		var conn *quic.Conn
+		tr := &http3.Transport{TLSClientConfig: cfg, Dial: func(ctx context.Context, addr string, cfg *tls.Config, q *quic.Config) (_ *quic.Conn, err error) {
+			conn, err = quic.DialAddrEarly(ctx, addr, cfg, q)
+			return conn, err
+		}}
+		for _, url := range s.Assets() {
+			method := http.MethodGet
+			if visit > 0 {
+				method = http3.MethodGet0RTT
+			}
+			resp, err := tr.RoundTrip(must(http.NewRequestWithContext(t.Context(), method, url, nil)))
+			require.NoError(t, err)
+			_, err = io.Copy(io.Discard, resp.Body)
+			require.NoError(t, err)
+		}
+		state, local := conn.ConnectionState(), conn.LocalAddr().(*net.UDPAddr)
+		for cached := range 100 { // the ticket is behind the handshake
+			if _, cached := cfg.ClientSessionCache.Get("127.0.0.1"); cached {
+				break
+			}
+			require.Less(t, cached, 99, "no session ticket")
+			time.Sleep(10 * time.Millisecond)
+		}
+		require.NoError(t, tr.Close())
+		c := s.Log().Connections()[visit]
+		assert.Equal(t, visit > 0, state.TLS.DidResume, "visit %d", visit)
+		assert.Equal(t, state.TLS.DidResume, c.Resumed)
+		assert.Equal(t, state.Used0RTT, c.EarlyData)
+		assert.Equal(t, state.TLS.NegotiatedProtocol, c.ALPN)
+		assert.Equal(t, state.TLS.Version, c.TLSVersion)
+		assert.Contains(t, c.Remote, fmt.Sprintf(":%d", local.Port))
+		assert.Equal(t, len(s.Assets()), c.Requests)
 	}
 }
 
