@@ -39,6 +39,6 @@ func TestWhatTheTenLinesSay(t *testing.T) {
 		rows := regexp.MustCompile(`(?m)^.*downstream.*http/1\.1.*wiretest mitm CA.*$`).FindAllString(said, -1)
 		assert.GreaterOrEqual(t, len(rows), 6, "a line for each of the six connections:\n%s", said)
 		verdict, _, _ := strings.Cut(said, "the whole ledger")
-		shown.InReadme(t, *update, "the ten lines fail", verdict)
+		shown.InReadme(t, *update, "the ten lines fail", verdict, "")
 	})
 }

@@ -44,7 +44,7 @@ func TestDowngrade(t *testing.T) {
 		checkOriginConnections(t, s)
 		text := table(visits...)
 		t.Logf("171 requests, no delay on the way, virtual time\n%s", text)
-		shown.InReadme(t, *update, "downgrade, no delay", text)
+		shown.InReadme(t, *update, "downgrade, no delay", text, "")
 	})
 }
 
@@ -133,6 +133,6 @@ func TestWithDelay(t *testing.T) {
 		checkOriginConnections(t, s)
 		text := table(visits...)
 		t.Logf("171 requests, 20 ms of round trip on each leg, virtual time\n%s", text)
-		shown.InReadme(t, *update, "downgrade, 20 ms on each leg", text)
+		shown.InReadme(t, *update, "downgrade, 20 ms on each leg", text, "")
 	})
 }

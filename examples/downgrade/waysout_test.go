@@ -32,7 +32,7 @@ func TestWaysOut(t *testing.T) {
 			sharded(t, network, 4),
 		)
 		t.Logf("ways out of it, virtual time\n%s", text)
-		shown.InReadme(t, *update, "downgrade, ways out", text)
+		shown.InReadme(t, *update, "downgrade, ways out", text, "")
 	})
 }
 

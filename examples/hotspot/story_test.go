@@ -1,6 +1,7 @@
 package hotspot
 
 import (
+	"flag"
 	"slices"
 	"testing"
 	"time"
@@ -43,9 +44,12 @@ func TestStory(t *testing.T) {
 			t.Fatalf("%s: small %v; large %v; by TCP %v", p.name, small, large, tcp)
 		}
 	}
-	t.Logf("a request over HTTP/3 on each path, virtual time\n%s", shown.Table(
-		"path\tanswer\tby\tfirst byte\tcontent\tin all\tend\tQUIC\tTCP", rows...))
+	text := shown.Table("path\tanswer\tby\tfirst byte\tcontent\tin all\tend\tQUIC\tTCP", rows...)
+	t.Logf("a request over HTTP/3 on each path, virtual time\n%s", text)
+	shown.InReadme(t, *update, "hotspot", text, " h")
 }
+
+var update = flag.Bool("update", false, "write the table in the README anew")
 
 // path is a row of the table, twice.
 type path struct {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"example.com/wiretest/examples/internal/shown"
 	"example.com/wiretest/linkdelay"
 )
 
@@ -36,8 +37,9 @@ func TestOneLostSegment(t *testing.T) {
 			assert.Equal(t, c.page, lossy.Duration.Truncate(time.Millisecond), c.name)
 			rows = append(rows, []any{c.name, c.inFlight, held, late, clean.Duration.Round(time.Millisecond), lossy.Duration.Round(time.Millisecond)})
 		}
-		t.Logf("one lost segment, 50 answers 100 ms away, virtual time\n%s", table(
-			"mode\tin flight\theld back\tby\tnothing lost\tone segment lost", rows...))
+		text := shown.Table("mode\tin flight\theld back\tby\tnothing lost\tone segment lost", rows...)
+		t.Logf("one lost segment, 50 answers 100 ms away, virtual time\n%s", text)
+		shown.InReadme(t, *update, "latency, one lost segment", text, "")
 	})
 }
 

@@ -35,8 +35,9 @@ func TestOneLostPacket(t *testing.T) {
 		}
 		assert.Contains(t, []int{1, 2}, held, m.name)
 	}
-	t.Logf("one lost packet, 30 answers of 1,000 bytes 100 ms away, virtual time\n%s", table(
-		"mode\tanswers\theld back\tby\tnothing lost\tone packet lost", rows...))
+	text := shown.Table("mode\tanswers\theld back\tby\tnothing lost\tone packet lost", rows...)
+	t.Logf("one lost packet, 30 answers of 1,000 bytes 100 ms away, virtual time\n%s", text)
+	shown.InReadme(t, *update, "latency, one lost packet", text, alpn.H3)
 }
 
 // thirty loads them in one batch.

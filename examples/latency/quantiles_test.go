@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"example.com/wiretest/alpn"
+	"example.com/wiretest/examples/internal/shown"
 	"example.com/wiretest/linkdelay"
 	"example.com/wiretest/netlog/h3"
 	"example.com/wiretest/origin"
@@ -50,7 +51,9 @@ func TestUnderLoss(t *testing.T) {
 			rows = append(rows, []any{key, n, quantile(done, 10), quantile(done, 50), quantile(done, 90)})
 		}
 	}
-	t.Logf("50 answers of 16 kB, 100 ms away, virtual time\n%s", table("mode, loss\tseeds\tp10\tp50\tp90", rows...))
+	text := shown.Table("mode, loss\tseeds\tp10\tp50\tp90", rows...)
+	t.Logf("50 answers of 16 kB, 100 ms away, virtual time\n%s", text)
+	shown.InReadme(t, *update, "latency, under loss", text, alpn.H3)
 	assert.Greater(t, medians["h2, 1 connection, 5 %"], 2*medians["http/1.1, 6 connections, 5 %"])
 	assert.Greater(t, medians["h2, 1 connection, 5 %"], 3*medians["h2, 1 connection, 1 %"])
 	assert.Greater(t, medians["h3, 1 connection, 5 %"], 2*medians["h3, 1 connection, 1 %"])

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"example.com/wiretest/alpn"
+	"example.com/wiretest/examples/internal/shown"
 	"example.com/wiretest/linkdelay"
 	"example.com/wiretest/netlog"
 	"example.com/wiretest/netlog/h3"
@@ -50,7 +51,7 @@ func TestResumption(t *testing.T) {
 			assert.Equal(t, c.resumed, handshakes(second.Log, true), c.name)
 			rows = append(rows, []any{c.name, first.Duration.Round(time.Millisecond), second.Duration.Round(time.Millisecond), handshakes(second.Log, true)})
 		}
-		t.Logf("one asset, twice, 100 ms away\n%s", table("sessions\tfirst\tsecond\tresumed", rows...))
+		t.Logf("one asset, twice, 100 ms away\n%s", shown.Table("sessions\tfirst\tsecond\tresumed", rows...))
 	})
 }
 
@@ -101,6 +102,6 @@ func TestResumptionOverQUIC(t *testing.T) {
 			assert.Equal(t, c.remember, second.Log.Connections()[0].EarlyData, c.name)
 			rows = append(rows, []any{c.name, first.Duration.Round(time.Millisecond), second.Duration.Round(time.Millisecond), handshakes(second.Log, true)})
 		}
-		t.Logf("one asset, twice, 100 ms away\n%s", table("sessions\tfirst\tsecond\tresumed", rows...))
+		t.Logf("one asset, twice, 100 ms away\n%s", shown.Table("sessions\tfirst\tsecond\tresumed", rows...))
 	})
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"example.com/wiretest/alpn"
+	"example.com/wiretest/examples/internal/shown"
 	"example.com/wiretest/linkdelay"
 	"example.com/wiretest/netlog/h3"
 )
@@ -29,8 +31,9 @@ func TestRoundTrips(t *testing.T) {
 				page.Duration.Round(time.Millisecond), int(m.page), connections(batch.Log, "tcp"), connections(batch.Log, "udp"), handshakes(batch.Log, false), streams(batch.Log),
 			})
 		}
-		t.Logf("50 answers, virtual time\n%s", table(
-			"mode\tno delay\tRTT 100 ms\tin RTT\tthe document first\tin RTT\tTCP\tQUIC\tTLS handshakes\tstreams", rows...))
+		text := shown.Table("mode\tno delay\tRTT 100 ms\tin RTT\tthe document first\tin RTT\tTCP\tQUIC\tTLS handshakes\tstreams", rows...)
+		t.Logf("50 answers, virtual time\n%s", text)
+		shown.InReadme(t, *update, "latency, round trips", text, alpn.H3)
 	})
 }
 
@@ -49,6 +52,6 @@ func TestRoundTripsOnSockets(t *testing.T) {
 			connections(batch.Log, "tcp"), connections(batch.Log, "udp"), handshakes(batch.Log, false), streams(batch.Log),
 		})
 	}
-	t.Logf("50 answers on loopback sockets, real time\n%s", table(
+	t.Logf("50 answers on loopback sockets, real time\n%s", shown.Table(
 		"mode\tno delay\tRTT 100 ms\tTCP\tQUIC\tTLS handshakes\tstreams", rows...))
 }

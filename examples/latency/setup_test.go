@@ -2,10 +2,9 @@ package latency
 
 import (
 	"crypto/tls"
-	"fmt"
+	"flag"
 	"strings"
 	"testing"
-	"text/tabwriter"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -18,6 +17,8 @@ import (
 	"example.com/wiretest/origin"
 	"example.com/wiretest/origin/pageload"
 )
+
+var update = flag.Bool("update", false, "write the tables in the README anew")
 
 // mode is a protocol, and how many connections it may have.
 type mode struct {
@@ -144,21 +145,6 @@ func streams(log *netlog.Log) (n int) {
 		n += btoi(q.Stream > 0 || q.Protocol == alpn.H3) // whose first stream has the number 0
 	}
 	return n
-}
-
-func table(columns string, rows ...[]any) string {
-	var text strings.Builder
-	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, columns)
-	for _, row := range rows {
-		cells := make([]string, len(row))
-		for i, cell := range row {
-			cells[i] = fmt.Sprint(cell)
-		}
-		fmt.Fprintln(w, strings.Join(cells, "\t"))
-	}
-	w.Flush()
-	return text.String()
 }
 
 // connections counts those of a network, "tcp" or "udp", that were used.

@@ -64,7 +64,7 @@ func TestThreeLimits(t *testing.T) {
 	}
 	text := table(all)
 	t.Log("\n" + text)
-	shown.InReadme(t, *update, "ratelimit, three limits", text)
+	shown.InReadme(t, *update, "ratelimit, three limits", text, "")
 }
 
 // connections is how many there are behind a limit. 429 is an answer at once,
