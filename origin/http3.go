@@ -16,7 +16,9 @@ import (
 // limit, faults by request and Log are the origin's. Of the faults those that say
 // GOAWAY only refuse the request, those that reset a connection close it, and a
 // reset stream loses what was not delivered yet (RFC 9000, section 3.2).
-// Config.ALPN, ConnectionFaults and Prepare rule TCP alone.
+// Config.ALPN, ConnectionFaults and Prepare rule TCP alone. When a test fails, New
+// writes the latest qlog events of each connection into its ArtifactDir, for qvis
+// to show.
 type HTTP3 struct {
 	// AltSvc is what answers say of it.
 	AltSvc AltSvc

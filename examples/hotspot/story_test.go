@@ -44,6 +44,14 @@ func TestStory(t *testing.T) {
 			t.Fatalf("%s: small %v; large %v; by TCP %v", p.name, small, large, tcp)
 		}
 	}
+	for _, b := range bindings() {
+		withApp(t, 0, func(a *app) {
+			b.change(a.wire())
+			is := a.get("/large")
+			b.large(t, is)
+			row(b.name, "16 kB", is)
+		})
+	}
 	text := shown.Table("path\tanswer\tby\tfirst byte\tcontent\tin all\tend\tQUIC\tTCP", rows...)
 	t.Logf("a request over HTTP/3 on each path, virtual time\n%s", text)
 	shown.InReadme(t, *update, "hotspot", text, " h")
