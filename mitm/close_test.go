@@ -24,7 +24,10 @@ import (
 )
 
 func TestManyProxiesLeaveNothing(t *testing.T) {
-	const n = 200
+	n := 200
+	if raceDetector {
+		n = 50
+	}
 	run := func() {
 		site, err := origin.Start(&origin.Config{Handler: hello})
 		if !assert.NoError(t, err) {
