@@ -75,7 +75,7 @@ func TestProxyAuthentication(t *testing.T) {
 func TestDenialIsWrittenDown(t *testing.T) {
 	linkdelay.EachWorld(t, linkdelay.Link{}, func(t *testing.T, network *linkdelay.Network) {
 		proxy := mitm.New(t, &mitm.Config{Net: network.Host("proxy.test"), Auth: secret})
-		_, reason := converse(t, network, proxy, "CONNECT a.test:1 HTTP/1.1\r\n\r\n")
+		_, reason := converse(t, network, proxy, "CONNECT a.test:1 HTTP/1.1\r\n\r\n", 0)
 		assert.Equal(t, "proxy authentication: no Proxy-Authorization; client closed it before its first request", reason)
 	})
 }

@@ -94,7 +94,7 @@ func TestTransparentRefusals(t *testing.T) {
 	} {
 		linkdelay.EachWorld(t, linkdelay.Link{}, func(t *testing.T, network *linkdelay.Network) {
 			proxy := mitm.New(t, &mitm.Config{Mode: mitm.Transparent, Net: network.Host("proxy.test")})
-			heard, reason := converse(t, network, proxy, c.says)
+			heard, reason := converse(t, network, proxy, c.says, 0)
 			line, _, _ := strings.Cut(heard, "\r\n")
 			assert.Equal(t, c.hears, strings.TrimPrefix(strings.TrimPrefix(line, "HTTP/1.1 "), "HTTP/1.0 "), c.says)
 			assert.Contains(t, reason, c.reason, c.says)

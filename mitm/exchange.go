@@ -302,7 +302,7 @@ func (x *exchange) fail(err error) {
 	if x.up == nil {
 		x.recordUnsent(err)
 	}
-	if x.in.Context().Err() != nil || x.resetToo(err) {
+	if x.in.Context().Err() != nil || x.proxy.ctx.Err() != nil || x.resetToo(err) {
 		panic(http.ErrAbortHandler)
 	}
 	clear(x.w.Header())
