@@ -18,9 +18,9 @@ import (
 func TestOnSockets(t *testing.T) {
 	t.Parallel()
 	const near = 20 * time.Millisecond
-	s := arrive(t, linkdelay.NewLoopback(t, linkdelay.RTT(near)), &origin.HTTP3{QUIC: &quic.Config{MaxIdleTimeout: time.Second}})
+	s := arrive(t, linkdelay.NewLoopback(t, linkdelay.RTT(near)), &origin.HTTP3{})
 	tr := s.site.HTTP3Transport(s.network.Host("phone.test"))
-	tr.QUICConfig = &quic.Config{HandshakeIdleTimeout: time.Second}
+	tr.QUICConfig = &quic.Config{HandshakeIdleTimeout: time.Second, MaxIdleTimeout: time.Second}
 	s.browser.HTTP3 = h3.Browser(tr)
 	s.visit("/small")
 
