@@ -48,6 +48,7 @@ func TestDownstreamFault(t *testing.T) {
 
 // A fault of the upstream leg is said to the origin.
 func TestUpstreamFaultResets(t *testing.T) {
+	var reset chan struct{}
 	eachRawPairWith(t, mitm.Config{Upstream: mitm.Leg{Faults: []wire.Fault{
 		{Request: 1, Do: wire.ResetWith(http2.ErrCodeEnhanceYourCalm)},
 		{Request: 2, Do: wire.ResetAfter(4, http2.ErrCodeConnect)},
@@ -59,10 +60,12 @@ func TestUpstreamFaultResets(t *testing.T) {
 			o.data("half")
 			o.data("less")
 			o.wantReset(http2.ErrCodeConnect)
+			reset <- struct{}{}
 			return
 		}
 		o.wantReset(http2.ErrCodeEnhanceYourCalm)
 	}, func(t *testing.T, s *rawStage) {
+		reset = make(chan struct{}, 1)
 		c := s.call()
 		c.head("GET /one", nothing)
 		c.wantHead("502")
@@ -72,7 +75,7 @@ func TestUpstreamFaultResets(t *testing.T) {
 		c.wantHead("200")
 		c.wantData("half")
 		c.wantReset(http2.ErrCodeInternal)
-		synctestSettle(t, func() bool { return !s.proxy.Log().Requests(mitm.Upstream)[1].End.IsZero() })
+		c.await(reset) // before the proxy is closed
 	})
 }
 
