@@ -82,9 +82,12 @@ func (f *fetch) try(ctx context.Context, at *url.URL, asked time.Time) (*documen
 		return f.overTCP(ctx, at, asked)
 	}
 	doc, next, err := f.overHTTP3(ctx, session, at, asked)
+	var lost *lostError
 	switch {
 	case err == nil:
 		return doc, next, nil
+	case errors.As(err, &lost):
+		return nil, nil, err
 	case f.pools.sessions.failedEarly(session, err):
 		return f.overTCP(ctx, at, asked)
 	}

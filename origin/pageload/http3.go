@@ -33,7 +33,8 @@ type sessions struct {
 	running sync.WaitGroup // dials
 
 	mu     sync.Mutex
-	byHost map[string]*session // guarded by mu
+	byHost map[string]*session // what requests go by; guarded by mu
+	all    []*session          // guarded by mu
 	told   map[string]bool     // what was noted once; guarded by mu
 }
 
@@ -111,6 +112,7 @@ func (s *sessions) join(host, where string) (*session, chan struct{}) {
 	if one == nil || one.gone(where) {
 		one = &session{host: host, where: where}
 		s.byHost[host] = one
+		s.all = append(s.all, one)
 		s.running.Go(func() { s.dial(one) })
 	}
 	ready := make(chan struct{})
@@ -201,16 +203,21 @@ func (s *sessions) failedEarly(one *session, err error) bool {
 	default:
 		return false
 	}
-	s.mu.Lock()
-	first := s.byHost[one.host] == one
-	if first {
-		delete(s.byHost, one.host)
-	}
-	s.mu.Unlock()
-	if first {
+	if s.drop(one) {
 		period := s.plan.alternatives.broken(one.where, err.Error())
 		s.note(one.host, one.where, "broken", fmt.Sprintf("for %v: %v", period, err))
 	}
+	return true
+}
+
+// drop has the next request dial; false is that another has done so.
+func (s *sessions) drop(one *session) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.byHost[one.host] != one {
+		return false
+	}
+	delete(s.byHost, one.host)
 	return true
 }
 
@@ -237,8 +244,7 @@ func (s *sessions) close() {
 	s.cancel()
 	s.running.Wait()
 	s.mu.Lock()
-	all := s.byHost
-	s.byHost = nil
+	all := s.all
 	s.mu.Unlock()
 	for _, one := range all {
 		if one.conn != nil {
@@ -247,17 +253,24 @@ func (s *sessions) close() {
 	}
 }
 
-// overHTTP3 sends the request over the session. Nothing is sent again: a
+// overHTTP3 sends the request over the session. What was sent is not sent again: a
 // browser does not know what the server has made of it.
 func (f *fetch) overHTTP3(ctx context.Context, one *session, at *url.URL, asked time.Time) (*document, *url.URL, error) {
-	req := f.bare(ctx, at)
-	f.plan.alternatives.used(one.host)
-	resp, err := one.conn.RoundTrip(req, func(q *netlog.RequestRecord) {
+	sent := false
+	resp, err := one.conn.RoundTrip(f.bare(ctx, at), func(q *netlog.RequestRecord) {
+		sent = true
 		q.Update(func(q *netlog.Request) { q.Start, q.Wait = asked, time.Since(asked) })
 	})
+	if err != nil && !sent && ctx.Err() == nil {
+		f.recordUnsent(at, asked, err)
+		f.pools.sessions.drop(one)
+		return nil, nil, &lostError{err} // the connection ended while nobody used it
+	}
+	f.plan.alternatives.used(one.host)
 	if err != nil {
 		return nil, nil, err
 	}
+	f.plan.alternatives.confirmed(one.where) // with 0-RTT nothing else has
 	f.learn(at, resp)
 	doc, err := f.read(at, resp)
 	return doc, redirect(at, resp), err

@@ -1,6 +1,7 @@
 package pageload_test
 
 import (
+	"context"
 	"crypto/tls"
 	"fmt"
 	"io"
@@ -193,6 +194,28 @@ func TestFailureAfterTheHandshakeIsNotRetried(t *testing.T) {
 		told := decisions(page.Log)
 		assert.Contains(t, told[len(told)-1], "not retried: GET https://"+v.site.Addr+"/stall failed after the handshake")
 		assert.False(t, v.cfg.Alternatives.Services()[0].Broken, "only a handshake breaks an alternative")
+	})
+}
+
+// A connection that has ended before anything was sent over it costs another one,
+// and nothing else.
+func TestConnectionThatEndedUnused(t *testing.T) {
+	visit(t, &origin.Config{Page: small(), HTTP3: &origin.HTTP3{}}, func(v *visitor) {
+		v.page()
+		open, dials := v.cfg.HTTP3, 0
+		v.cfg.HTTP3 = func(ctx context.Context, host, alternative string, rec *netlog.ConnectionRecord) (pageload.HTTP3Conn, error) {
+			conn, err := open(ctx, host, alternative, rec)
+			if dials++; dials == 1 && err == nil {
+				conn.Close()
+			}
+			return conn, err
+		}
+		page := v.page()
+		netlog.RequireConnections(t, page.Log, 2, "")
+		netlog.RequireConnections(t, page.Log, 1, alpn.H3, netlog.Used())
+		assert.Len(t, page.Log.Requests(netlog.Status(200)), 11)
+		assert.NotContains(t, strings.Join(decisions(page.Log), "\n"), "not retried")
+		assert.False(t, v.cfg.Alternatives.Services()[0].Broken)
 	})
 }
 
