@@ -57,6 +57,9 @@ func (x *exchange) announce(trailer http.Header) (n int) {
 // answerTrailers sends them all the way net/http has for undeclared ones if there
 // are more than were announced.
 func (x *exchange) answerTrailers(trailer http.Header, announced int) {
+	if len(trailer) == 0 {
+		return
+	}
 	prefix := ""
 	if len(trailer) != announced {
 		prefix = http.TrailerPrefix

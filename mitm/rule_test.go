@@ -275,6 +275,17 @@ func TestRuleThatSpeaksWhatWasNotNegotiated(t *testing.T) {
 	})
 }
 
+func TestRuleThatSpeaksToTheOriginWhatWasNotNegotiated(t *testing.T) {
+	s := under(mitm.Rule{Host: "*", Upstream: mitm.Leg{Speak: alpn.HTTP11}})
+	s.up = alpn.H2
+	eachWorld(t, s, func(t *testing.T, s *stage) {
+		resp, _ := s.get(t, "/")
+		assert.Equal(t, http.StatusBadGateway, resp.StatusCode)
+		up := s.proxy.Log().Connections(mitm.Upstream)[0]
+		assert.Equal(t, []string{alpn.H2, alpn.HTTP11}, []string{up.ALPN, up.Protocol})
+	})
+}
+
 // The leaf has the names of the origin's certificate, which was seen before.
 func TestOriginFirst(t *testing.T) {
 	linkdelay.EachWorld(t, linkdelay.Link{}, func(t *testing.T, network *linkdelay.Network) {
