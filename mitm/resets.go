@@ -5,6 +5,7 @@ import (
 
 	"example.com/wiretest/alpn"
 	"example.com/wiretest/netlog"
+	"example.com/wiretest/netlog/wire"
 )
 
 // linkEnds has the request to the origin end as the client's does. net/http would
@@ -30,11 +31,13 @@ func (x *exchange) linkEnds(up *netlog.RequestRecord) {
 // which the origin has ended its own. It reports false if there is none, or if
 // the client's protocol has no codes.
 func (x *exchange) resetToo(err error) bool {
-	if x.in.ProtoMajor != 2 || x.stream == nil {
-		return false
-	}
 	code, ok := codeOf(err)
-	if !ok {
+	switch {
+	case !ok:
+		return false
+	case x.in.ProtoMajor == 3:
+		wire.ResetWith(code)(x.w, x.in, nil) // which panics with http.ErrAbortHandler
+	case x.in.ProtoMajor != 2 || x.stream == nil:
 		return false
 	}
 	if code != http2.ErrCodeInternal { // which is what net/http says

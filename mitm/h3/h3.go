@@ -22,9 +22,9 @@
 // proxy, as Chromium is by --origin-to-force-quic-on.
 //
 // What quic-go's server does not tell is lost: trailers of requests. A stream that
-// the origin resets is reset with H3_INTERNAL_ERROR, whatever the origin's code.
-// Upgrade does not exist in HTTP/3. To the origin the proxy speaks h2 or http/1.1,
-// never HTTP/3.
+// the origin resets is reset with what HTTP/3 has for the code; the code by which a
+// client resets its own is CANCEL to the origin. Upgrade does not exist in HTTP/3.
+// To the origin the proxy speaks h2 or http/1.1, never HTTP/3.
 package h3
 
 import (

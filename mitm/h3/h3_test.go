@@ -16,8 +16,10 @@ import (
 	"time"
 
 	"github.com/quic-go/quic-go"
+	"github.com/quic-go/quic-go/http3"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/net/http2"
 
 	"example.com/wiretest/alpn"
 	"example.com/wiretest/ca"
@@ -27,6 +29,7 @@ import (
 	"example.com/wiretest/netlog"
 	"example.com/wiretest/netlog/chrome"
 	recording "example.com/wiretest/netlog/h3"
+	"example.com/wiretest/netlog/wire"
 	"example.com/wiretest/origin"
 )
 
@@ -230,6 +233,29 @@ func TestFailingOrigin(t *testing.T) {
 		resp.Body.Close()
 		assert.Equal(t, 502, resp.StatusCode)
 		assert.Contains(t, string(body), "mitm: upstream leg: ")
+	})
+}
+
+// Codes of the origin's resets are what HTTP/3 has for them.
+func TestResetCodes(t *testing.T) {
+	want := map[string]http3.ErrCode{
+		"/11": http3.ErrCodeExcessiveLoad, "/8": http3.ErrCodeRequestCanceled, "/2": http3.ErrCodeInternalError, "/1": http3.ErrCodeGeneralProtocolError,
+	}
+	eachStage(t, mitm.Config{}, func(w http.ResponseWriter, r *http.Request) {
+		var code http2.ErrCode
+		fmt.Sscanf(r.URL.Path, "/%d", &code)
+		wire.ResetWith(code)(w, r, nil)
+	}, func(t *testing.T, s *stage) {
+		if strings.Contains(t.Name(), "http1.1") {
+			return // which has no codes
+		}
+		for path, code := range want {
+			_, err := s.client.Get(s.url + path)
+			var reset *http3.Error
+			if assert.ErrorAs(t, err, &reset, path) {
+				assert.Equal(t, code, reset.ErrorCode, path)
+			}
+		}
 	})
 }
 
