@@ -38,11 +38,11 @@ func copyEndToEnd(out, h http.Header) {
 
 // requestHeader is what is sent upstream.
 func (x *exchange) requestHeader() http.Header {
-	h := endToEnd(x.ask.Header)
+	h := x.endToEnd()
 	if _, has := h["User-Agent"]; !has {
 		h["User-Agent"] = nil // which keeps net/http from adding its own
 	}
-	if acceptsTrailers(x.ask.Header) {
+	if acceptsTrailers(x.in.Header) {
 		h.Set("Te", "trailers") // the one value that HTTP/2 has (RFC 9113, section 8.2.2)
 	}
 	if x.stream != nil && x.stream.ExpectsContinue() {
@@ -50,6 +50,19 @@ func (x *exchange) requestHeader() http.Header {
 	}
 	if x.upgrade != "" {
 		h["Connection"], h["Upgrade"] = []string{"Upgrade"}, x.in.Header["Upgrade"]
+	}
+	return h
+}
+
+// endToEnd is what the origin is asked with. A hook has a map of its own, into which
+// it may have put what belongs to a connection.
+func (x *exchange) endToEnd() http.Header {
+	h := x.ask.Header
+	if x.ask == x.in || h["Connection"] != nil {
+		return endToEnd(h)
+	}
+	for _, name := range hopByHop() {
+		delete(h, name)
 	}
 	return h
 }

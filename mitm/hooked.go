@@ -37,9 +37,12 @@ func (x *exchange) hookRequest() bool {
 	return err == nil
 }
 
-// forHook is a copy of the request, with the URL that it is for.
+// forHook is the request with the URL that it is for, and with fields that may be
+// changed.
 func (x *exchange) forHook() *http.Request {
-	r := x.in.Clone(x.in.Context())
+	r := x.in.WithContext(x.in.Context())
+	u := *x.in.URL
+	r.URL, r.Header = &u, endToEnd(x.in.Header)
 	r.URL.Scheme, r.URL.Host = x.route.scheme, x.in.Host
 	if r.URL.Host == "" {
 		r.URL.Host = x.route.target.String()

@@ -19,8 +19,8 @@ import (
 type Hooks struct {
 	// Request is called with each request before the origin is asked. Method, URL,
 	// Host, Header, and Body with ContentLength are passed on as it leaves them;
-	// another scheme or host in URL leads it elsewhere. Fields that belong to the
-	// client's connection, as RFC 9110, section 7.6.1, says, are not passed on.
+	// another scheme or host in URL leads it elsewhere. Fields that belong to one
+	// connection, as RFC 9110, section 7.6.1, says, it neither sees nor adds.
 	//
 	// A response that it returns is the answer, and the origin is not asked: zero
 	// Status is 200, and a ContentLength of 0 with a Body is an unknown one. An
