@@ -78,8 +78,8 @@ func TestWhatNetHTTPMakesOfFaults(t *testing.T) {
 					} else {
 						assert.Equal(t, "200 OK hello", told, "%s over %s, request %d", name, proto, i+1)
 					}
+					synctest.Wait() // or the next request may go where the client has not seen the end yet
 				}
-				synctest.Wait()
 				assert.Len(t, s.Log().Requests(), want.arrived, "%s over %s: requests that arrived", name, proto)
 				netlog.RequireConnections(t, s.Log(), want.conns, proto, netlog.Used())
 			})
