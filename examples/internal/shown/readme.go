@@ -14,7 +14,7 @@ const readme = "../../README.md"
 
 // InReadme fails unless the README holds text as it comes out today, in the block
 // of code below the line <!-- name -->. With update it writes it there instead;
-// examples that update at the same time (go test does unless -p is 1) would
+// examples that update at the same time (go test does so unless -p is 1) would
 // overwrite each other's. Lines that hold the word spread, if it is not "", may
 // differ in their figures, as those of HTTP/3 do from run to run.
 func InReadme(t *testing.T, update bool, name, text, spread string) {
@@ -34,7 +34,7 @@ func InReadme(t *testing.T, update bool, name, text, spread string) {
 			t.Fatal(err)
 		}
 	default:
-		t.Errorf("README.md: what stands below <!-- %s --> is not what comes out:\n%s\ngo test -p 1 -run %s ./examples/... -update writes it anew", name, text, t.Name())
+		t.Errorf("README.md: what stands below <!-- %s --> is not what comes out:\n%s\ngo test -run %s . -update writes it anew", name, text, t.Name())
 	}
 }
 
