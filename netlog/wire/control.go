@@ -72,7 +72,7 @@ func (c *Control) Stream(id int64) *Stream {
 	t := c.tap
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if s := t.http2().streams[uint32(id)]; s != nil {
+	if s := t.openStream(uint32(id)); s != nil {
 		return &s.Stream
 	}
 	return nil
@@ -88,7 +88,10 @@ func (c *Control) StreamOf(rec *netlog.RequestRecord) *Stream {
 	if t.last != nil && t.last.rec == rec {
 		return t.last
 	}
-	for _, s := range t.http2().streams {
+	if t.h2 == nil {
+		return nil
+	}
+	for _, s := range t.h2.streams {
 		if s.rec == rec {
 			return &s.Stream
 		}

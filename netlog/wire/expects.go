@@ -6,7 +6,7 @@ package wire
 func (s *Stream) ExpectsContinue() bool {
 	s.tap.mu.Lock()
 	defer s.tap.mu.Unlock()
-	h2 := s.tap.http2().streams[s.id]
+	h2 := s.tap.openStream(s.id)
 	return h2 != nil && h2.expects
 }
 
@@ -18,6 +18,6 @@ func (s *Stream) RequestEnded() bool {
 	if s.id == 0 {
 		return s.whole
 	}
-	h2 := s.tap.http2().streams[s.id]
+	h2 := s.tap.openStream(s.id)
 	return h2 == nil || h2.asked
 }

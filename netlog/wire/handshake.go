@@ -35,6 +35,7 @@ func HandshakeServer(ctx context.Context, conn net.Conn, cfg *tls.Config, rec *n
 	}
 	state := tlsConn.ConnectionState()
 	record(rec, state, hello.issuer(state.DidResume))
+	hello.hello = nil // which the connection would hold as long as it lives
 	return tlsConn, nil
 }
 

@@ -42,7 +42,7 @@ func (o *outbound) decideEnd(s *Stream) {
 
 // headSent reports whether this side has sent its final head.
 func (s *Stream) headSent() bool {
-	h2 := s.tap.http2().streams[s.id]
+	h2 := s.tap.openStream(s.id)
 	return s.tap.cfg.Side == ClientSide || h2 != nil && h2.headAnswered || s.tap.ip.Load().out.said[s.id].head
 }
 

@@ -103,7 +103,7 @@ func (o *outbound) decide() fate {
 // decideReset notes that net/http has closed the stream: of it, too, the peer's
 // trailers may come late.
 func (o *outbound) decideReset(s *Stream) fate {
-	if open := o.ip.tap.http2().streams[o.frame.stream]; open != nil {
+	if open := o.ip.tap.openStream(o.frame.stream); open != nil {
 		o.ip.touched[o.frame.stream] = &open.Stream
 		open.over, open.inside = true, true
 	}

@@ -75,7 +75,7 @@ func (s *Stream) Control() *Control { return &s.tap.control }
 // bend is Control.bend for a stream of HTTP/2 that is not over.
 func (s *Stream) bend(op string, change func(*interposer) error) error {
 	return s.Control().bend(op, func(ip *interposer) error {
-		if s.over || s.tap.http2().streams[s.id] == nil {
+		if s.over || s.tap.openStream(s.id) == nil {
 			return errStreamOver
 		}
 		ip.touched[s.id] = s
@@ -146,7 +146,7 @@ func (s *Stream) wasReset(code http2.ErrCode) {
 
 // sentEnd reports whether this side has ended the stream.
 func (s *Stream) sentEnd() bool {
-	h2 := s.tap.http2().streams[s.id]
+	h2 := s.tap.openStream(s.id)
 	switch {
 	case s.closed, h2 == nil, s.tap.ip.Load().out.said[s.id].end:
 		return true

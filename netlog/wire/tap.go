@@ -131,6 +131,15 @@ func (t *Tap) http2() *h2Conn {
 	return t.h2
 }
 
+// openStream is the request on an HTTP/2 stream that is not closed yet; nil if
+// there is none. It is called with mu held.
+func (t *Tap) openStream(id uint32) *h2Stream {
+	if t.h2 == nil {
+		return nil
+	}
+	return t.h2.streams[id]
+}
+
 // Last is the record of the request that began last; nil if none did.
 func (t *Tap) Last() *netlog.RequestRecord {
 	t.mu.Lock()
@@ -146,7 +155,7 @@ func (t *Tap) Last() *netlog.RequestRecord {
 func (t *Tap) Stream(id int64) *netlog.RequestRecord {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if s := t.http2().streams[uint32(id)]; s != nil {
+	if s := t.openStream(uint32(id)); s != nil {
 		return s.rec
 	}
 	return nil
@@ -168,8 +177,11 @@ func (t *Tap) unanswered() *Stream {
 func (t *Tap) claim(id int64) *Stream {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s := t.http2().marks[uint32(id)]
-	delete(t.http2().marks, uint32(id))
+	if t.h2 == nil {
+		return nil
+	}
+	s := t.h2.marks[uint32(id)]
+	delete(t.h2.marks, uint32(id))
 	return s
 }
 
