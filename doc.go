@@ -16,7 +16,8 @@
 //   - [example.com/wiretest/netlog] is the record, and the assertions on it; it
 //     reads and writes Chrome's NetLog
 //   - [example.com/wiretest/netlog/chrome] runs a headless Chromium
-//   - [example.com/wiretest/netlog/h3] puts HTTP/3 into the record
+//   - [example.com/wiretest/netlog/h3] puts HTTP/3 into the record, and
+//     [example.com/wiretest/netlog/wire] is the engine of the rest
 //
 // The same fixtures run on loopback sockets, for real clients, and inside a
 // testing/synctest bubble, where time is virtual and figures are exact.
