@@ -44,7 +44,7 @@ const (
 	startBound = time.Minute
 
 	// closeBound is how long it may take to finish its NetLog and end.
-	closeBound = 10 * time.Second
+	closeBound = 30 * time.Second
 )
 
 // New starts a browser for one test. It is ready when New returns, and closed

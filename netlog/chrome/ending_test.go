@@ -109,5 +109,5 @@ func TestTesterThatDies(t *testing.T) {
 	cmd.Env = append(os.Environ(), "CHROME_TEST_DIES=1", "TMPDIR="+temp)
 	out, err := cmd.CombinedOutput()
 	require.ErrorContains(t, err, "killed", "%s", out)
-	assert.Eventually(t, func() bool { return len(processes(temp)) == 0 }, 10*time.Second, 10*time.Millisecond, "left: %v", processes(temp))
+	assert.Eventually(t, func() bool { return len(processes(temp)) == 0 }, time.Minute, 10*time.Millisecond, "left: %v", processes(temp))
 }

@@ -34,7 +34,7 @@ func Run(ctx context.Context, url string, cfg *Config) (*Result, error) {
 }
 
 // Finish closes the browser in the way that makes its NetLog whole, and returns
-// that. It waits 10 seconds at most; then the browser is killed and the error
+// that. It waits 30 seconds at most; then the browser is killed and the error
 // says so, and where the browser had ended before by itself the error says that:
 // the Result then has what was written until then, and its Log what that lacks.
 // Everything else that the browser wrote is removed.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/textproto"
@@ -398,6 +399,39 @@ func TestReadBodyLeavesTheConnection(t *testing.T) {
 		fetch(t, c, head)
 		requireOpen(t, c)
 	})
+}
+
+// TestAnswerThatOvertakesTheWrite has the goroutine that writes away for longer
+// than net/http waits for it, as on a busy machine.
+func TestAnswerThatOvertakesTheWrite(t *testing.T) {
+	inMemory(t, func(t *testing.T, w *world) {
+		p := (&pair{t: t, world: w, spoken: spoken{"h1-plain", "http/1.1", false}}).start(func(w http.ResponseWriter, r *http.Request) {
+			n, _ := io.Copy(io.Discard, r.Body)
+			w.Header().Set("Got", fmt.Sprint(n))
+		})
+		conn, err := p.dial(t.Context())
+		require.NoError(t, err)
+		c, err := wire.NewClientConn(&lateWriter{conn}, wire.ClientConfig{})
+		require.NoError(t, err)
+		defer c.Close()
+		for _, body := range []string{"", "body"} {
+			req := p.get("/")
+			req.Method, req.Body, req.ContentLength = "PUT", io.NopCloser(strings.NewReader(body)), int64(len(body))
+			resp, err := c.RoundTrip(req, nil)
+			require.NoError(t, err)
+			require.Equal(t, fmt.Sprint(len(body)), resp.Header.Get("Got"))
+			resp.Body.Close()
+			requireOpen(t, c)
+		}
+	})
+}
+
+type lateWriter struct{ net.Conn }
+
+func (c *lateWriter) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	time.Sleep(60 * time.Millisecond)
+	return n, err
 }
 
 func TestClosedClient(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"sync/atomic"
+	"time"
 
 	"example.com/wiretest/netlog"
 )
@@ -20,6 +21,7 @@ type clientPipe struct {
 
 	stated  atomic.Int64            // limit that the tap has seen and net/http perhaps not; 0 is none
 	sending atomic.Pointer[sending] // http/1.1: the request whose head is being written
+	writing chan struct{}           // http/1.1: holds a token while net/http writes
 
 	// Of the reading goroutine.
 	greeting greeting
@@ -32,6 +34,9 @@ type clientPipe struct {
 
 func newClientPipe(c *ClientConn, conn net.Conn, scheme string) *clientPipe {
 	p := &clientPipe{client: c, raw: conn, closed: make(chan struct{}), greeted: c.protocol == protoHTTP1}
+	if c.protocol == protoHTTP1 {
+		p.writing = make(chan struct{}, 1)
+	}
 	p.tap = NewTap(conn, TapConfig{
 		Side:     ClientSide,
 		Protocol: c.protocol,
@@ -50,6 +55,9 @@ func (p *clientPipe) Read(b []byte) (int, error) {
 	// not hold back a request that the new limit allows.
 	p.takenIn()
 	n, err := p.Conn.Read(b)
+	if p.overtook(n) {
+		p.awaitWrite()
+	}
 	if p.closing.Load() {
 		// The close of a *tls.Conn tells the peer before it ends reading: what
 		// the peer then still says must not become a success of a request that
@@ -66,6 +74,36 @@ func (p *clientPipe) Read(b []byte) (int, error) {
 		}
 	}
 	return n, err
+}
+
+// overtook reports whether the n bytes of an answer are here, on http/1.1, and the
+// Write that ended the request has perhaps not returned. A request of which there
+// is more to come is not meant: its peer may well have answered without reading it.
+func (p *clientPipe) overtook(n int) bool {
+	return n > 0 && p.writing != nil && p.tap.askedAll()
+}
+
+// mostOvertaken is how long a goroutine that has nothing to wait for may be away on
+// a busy machine.
+const mostOvertaken = 250 * time.Millisecond
+
+// awaitWrite waits until no Write runs. net/http closes a connection of which it
+// knows an answer's end for 50 ms and not yet the end of the write.
+func (p *clientPipe) awaitWrite() {
+	select {
+	case p.writing <- struct{}{}:
+		<-p.writing
+		return
+	default:
+	}
+	patience := time.NewTimer(mostOvertaken)
+	defer patience.Stop()
+	select {
+	case p.writing <- struct{}{}:
+		<-p.writing
+	case <-p.closed:
+	case <-patience.C: // the peer reads nothing
+	}
 }
 
 // takenIn is called when net/http has processed all whole frames that it has
@@ -117,6 +155,10 @@ func (p *clientPipe) goneAway() (gone bool) {
 }
 
 func (p *clientPipe) Write(b []byte) (int, error) {
+	if p.writing != nil {
+		p.writing <- struct{}{}
+		defer func() { <-p.writing }()
+	}
 	n, err := p.Conn.Write(b)
 	if err != nil {
 		p.finishUnderLocks()

@@ -21,3 +21,11 @@ func (s *Stream) RequestEnded() bool {
 	h2 := s.tap.openStream(s.id)
 	return h2 == nil || h2.asked
 }
+
+// askedAll reports whether what was last asked on HTTP/1.1 has ended; false in a
+// tunnel.
+func (t *Tap) askedAll() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.last != nil && t.last.whole && !t.opaque
+}

@@ -37,7 +37,7 @@ func shake(t testing.TB, w *world, client, server *tls.Config) *handshake {
 	}()
 	h.clientTLS, h.clientErr = wire.HandshakeClient(t.Context(), near, client, up)
 	if h.clientErr == nil { // so that a TLS 1.3 server's refusal or ticket arrives
-		near.SetReadDeadline(time.Now().Add(time.Second))
+		near.SetReadDeadline(time.Now().Add(time.Minute))
 		go func() { <-done; far.SetDeadline(time.Now()); far.Close() }()
 		h.clientTLS.Read(make([]byte, 1))
 	}

@@ -300,9 +300,7 @@ func TestHalfClose(t *testing.T) {
 		require.Equal(t, "first words", string(c.over(5).body))
 		c.data(5, true, "third")
 		for i, want := range []string{"still here<nil>", "second<nil>", "third<nil>"} {
-			for p.requests()[i].URL != want {
-				time.Sleep(time.Millisecond)
-			}
+			p.until("the trailers are "+want, func() bool { return p.requests()[i].URL == want })
 		}
 		require.Equal(t, 3, p.serverLog.Connections()[0].Requests)
 	})
