@@ -73,7 +73,7 @@ func newChrome(opt *ReadOptions) *chrome {
 
 func (c *chrome) on(name string, do func(*event)) {
 	if c.handlers[name] != nil {
-		panic("netlog: two readers of " + name)
+		panic("netlog: read: " + name + ": has two readers")
 	}
 	c.handlers[name] = do
 }

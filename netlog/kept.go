@@ -150,24 +150,17 @@ type kept struct {
 
 func (c *chrome) onKept() {
 	c.on(keptLog, func(e *event) { c.keeps(e, &c.keeper().head) })
-	c.on(keptConnection, func(e *event) {
-		if one := new(connectionKept); c.keeps(e, one) {
-			c.kept.connections = append(c.kept.connections, one)
-		}
-	})
-	c.on(keptRequest, func(e *event) {
-		if one := new(requestKept); c.keeps(e, one) {
-			c.kept.requests = append(c.kept.requests, one)
-		}
-	})
-	c.on(keptStall, func(e *event) {
-		if one := new(stallKept); c.keeps(e, one) {
-			c.kept.stalls = append(c.kept.stalls, one)
-		}
-	})
-	c.on(keptNote, func(e *event) {
-		if one := new(noteKept); c.keeps(e, one) {
-			c.kept.notes = append(c.kept.notes, one)
+	onKeptIn(c, keptConnection, func(k *kept) *[]*connectionKept { return &k.connections })
+	onKeptIn(c, keptRequest, func(k *kept) *[]*requestKept { return &k.requests })
+	onKeptIn(c, keptStall, func(k *kept) *[]*stallKept { return &k.stalls })
+	onKeptIn(c, keptNote, func(k *kept) *[]*noteKept { return &k.notes })
+}
+
+func onKeptIn[T any](c *chrome, name string, list func(*kept) *[]*T) {
+	c.on(name, func(e *event) {
+		if one := new(T); c.keeps(e, one) {
+			all := list(c.kept)
+			*all = append(*all, one)
 		}
 	})
 }

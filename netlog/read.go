@@ -62,7 +62,7 @@ func ReadFile(name string) (*Log, error) {
 	defer file.Close()
 	log, err := read(file, nil)
 	if err != nil {
-		return nil, fmt.Errorf("netlog: read %s: %w", name, err)
+		return nil, fmt.Errorf("netlog: read: %s: %w", name, err)
 	}
 	return log, nil
 }

@@ -278,7 +278,7 @@ func TestReadErrors(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	_, err := netlog.ReadFile("testdata/bkilled.json.gz")
-	if err == nil || !strings.HasPrefix(err.Error(), "netlog: read testdata/bkilled.json.gz: not a NetLog, but the note that Chromium leaves") {
+	if err == nil || !strings.HasPrefix(err.Error(), "netlog: read: testdata/bkilled.json.gz: not a NetLog, but the note that Chromium leaves") {
 		t.Errorf("%v", err)
 	}
 	if _, err := netlog.Read(strings.NewReader("")); err == nil || err.Error() != "netlog: read: it is empty" {

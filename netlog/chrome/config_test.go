@@ -64,7 +64,7 @@ func TestFind(t *testing.T) {
 	}
 	dir := t.TempDir()
 	t.Setenv("PATH", dir)
-	const absent = "chrome: no Chromium is installed: it is in the Debian package chromium-headless-shell"
+	const absent = "chrome: browser: none is installed: it is in the Debian package chromium-headless-shell"
 	_, err := chrome.Find()
 	assert.EqualError(t, err, absent)
 	_, err = chrome.Start(nil)

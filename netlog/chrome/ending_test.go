@@ -42,7 +42,7 @@ func TestBrowserThatDies(t *testing.T) {
 	})
 	b = started(t, &chrome.Config{Trust: trust(s)})
 	err := b.Open(t.Context(), s.URL)
-	require.ErrorContains(t, err, "chrome: open "+s.URL+": no load event: the browser has ended (signal: killed)")
+	require.ErrorContains(t, err, "chrome: open: "+s.URL+": no load event: the browser has ended (signal: killed)")
 
 	result, err := b.Finish()
 	require.ErrorContains(t, err, "chrome: close: the browser had ended before (signal: killed)")
@@ -57,7 +57,7 @@ func TestPageThatCrashes(t *testing.T) {
 	s := site(t, map[string]http.HandlerFunc{"/": html("")})
 	b := started(t, &chrome.Config{Trust: trust(s)})
 	err := b.Open(t.Context(), "chrome://crash")
-	require.ErrorContains(t, err, "chrome: open chrome://crash: the page crashed")
+	require.ErrorContains(t, err, "chrome: open: chrome://crash: the page crashed")
 	assert.NoError(t, b.Open(t.Context(), s.URL), "another page of the same browser")
 	_, err = b.Finish()
 	assert.NoError(t, err)

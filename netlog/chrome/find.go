@@ -45,7 +45,7 @@ func find(binary string) (string, error) {
 			return path, nil
 		}
 	}
-	return "", errors.New("no Chromium is installed: it is in the Debian package " + Package)
+	return "", errors.New("browser: none is installed: it is in the Debian package " + Package)
 }
 
 // reason is what is wrong, without the name again.

@@ -18,7 +18,7 @@ import (
 // Calls are served one after the other, and each leaves the page before.
 func (b *Browser) Open(ctx context.Context, url string) error {
 	if err := b.open(ctx, url); err != nil {
-		return fmt.Errorf("chrome: open %s: %w", url, err)
+		return fmt.Errorf("chrome: open: %s: %w", url, err)
 	}
 	return nil
 }

@@ -73,7 +73,7 @@ func TestOnePageAfterTheOther(t *testing.T) {
 	assert.NoError(t, err)
 	assert.NoError(t, b.Close())
 	err = b.Open(t.Context(), s.URL+"/one")
-	assert.EqualError(t, err, "chrome: open "+s.URL+"/one: the browser is closed")
+	assert.EqualError(t, err, "chrome: open: "+s.URL+"/one: the browser is closed")
 }
 
 func TestOpenWaitsForTheLoadEvent(t *testing.T) {
@@ -115,7 +115,7 @@ func TestDone(t *testing.T) {
 
 	refuses := func(context.Context) error { return errors.New("no") }
 	result, err = chrome.Run(t.Context(), s.URL, &chrome.Config{Trust: trust(s), Done: refuses})
-	assert.EqualError(t, err, "chrome: open "+s.URL+": Config.Done: no")
+	assert.EqualError(t, err, "chrome: open: "+s.URL+": Config.Done: no")
 	assert.NotNil(t, result.Log)
 }
 
@@ -132,7 +132,7 @@ func TestNeverDone(t *testing.T) {
 	go func() { <-asked; cancel(errors.New("the test has waited enough")) }() // ends with asked
 	result, err := chrome.Run(ctx, s.URL, &chrome.Config{Trust: trust(s)})
 	require.Error(t, err)
-	assert.Regexp(t, "^chrome: open "+s.URL+": (no load event: )?the test has waited enough$", err.Error(), "the image is asked for about when the page is there")
+	assert.Regexp(t, "^chrome: open: "+s.URL+": (no load event: )?the test has waited enough$", err.Error(), "the image is asked for about when the page is there")
 	assert.Empty(t, result.Log.Damage())
 	assert.Len(t, result.Log.Requests(), 2, "%v", result.Log.Requests())
 }
@@ -167,7 +167,7 @@ func TestPageThatCannotBeHad(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			result, err := chrome.Run(t.Context(), c.url, c.cfg)
-			assert.EqualError(t, err, "chrome: open "+c.url+": "+c.want)
+			assert.EqualError(t, err, "chrome: open: "+c.url+": "+c.want)
 			assert.NotNil(t, result.Log)
 		})
 	}

@@ -90,17 +90,7 @@ func TestHalfClose(t *testing.T) {
 // TestClientHalfClose ends a request whose body goes on for net/http.
 func TestClientHalfClose(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
-		var log netlog.Log
-		s, c := newStrictServer(t, w, &log)
-		body, write := io.Pipe()
-		req, _ := http.NewRequest("POST", "http://origin.test/", body)
-		var stream *wire.Stream
-		go func() {
-			s.got("HEADERS 1 ")
-			s.heads(1, false, ":status", "200")
-		}()
-		resp, err := c.RoundTrip(req, func(rec *netlog.RequestRecord) { stream = c.Control().StreamOf(rec) })
-		require.NoError(t, err)
+		s, resp, stream, write := uploading(t, w)
 		io.WriteString(write, "words")
 		s.got("DATA 1 5")
 		require.NoError(t, stream.CloseWrite())
@@ -116,29 +106,34 @@ func TestClientHalfClose(t *testing.T) {
 	})
 }
 
+// uploading has begun a request on stream 1 of a strict server, which has answered
+// with a head. The request's body is what is written.
+func uploading(t *testing.T, w *world) (s *strict, resp *http.Response, stream *wire.Stream, write *io.PipeWriter) {
+	s, c := newStrictServer(t, w, new(netlog.Log))
+	body, write := io.Pipe()
+	req, _ := http.NewRequest("POST", "http://origin.test/", body)
+	go func() { // ends with the connection
+		s.got("HEADERS 1 ")
+		s.heads(1, false, ":status", "200")
+	}()
+	resp, err := c.RoundTrip(req, func(rec *netlog.RequestRecord) { stream = c.Control().StreamOf(rec) })
+	require.NoError(t, err)
+	return s, resp, stream, write
+}
+
 // TestClientTrailers puts trailers behind a request and sees those of the
 // answer.
 func TestClientTrailers(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
-		var log netlog.Log
-		s, c := newStrictServer(t, w, &log)
-		body, write := io.Pipe()
-		req, _ := http.NewRequest("POST", "http://origin.test/", body)
-		var stream *wire.Stream
-		go func() {
-			s.got("HEADERS 1 ")
-			s.heads(1, false, ":status", "200")
-			s.over(1)
-			s.data(1, false, "answer")
-			s.heads(1, true, "nobody", "declared")
-		}()
-		resp, err := c.RoundTrip(req, func(rec *netlog.RequestRecord) { stream = c.Control().StreamOf(rec) })
-		require.NoError(t, err)
+		s, resp, stream, write := uploading(t, w)
 		require.ErrorContains(t, stream.SendTrailers(http.Header{"a b": {""}}), `trailer "a b" is no field name`)
 		require.NoError(t, stream.SendTrailers(http.Header{"Sum": {"5"}, "Big": {strings.Repeat("x", 40<<10)}}))
 		io.WriteString(write, "words")
 		write.Close()
-		_, err = io.ReadAll(resp.Body)
+		s.over(1)
+		s.data(1, false, "answer")
+		s.heads(1, true, "nobody", "declared")
+		_, err := io.ReadAll(resp.Body)
 		require.NoError(t, err)
 		require.Equal(t, "5", s.stream(1).trailer.Get("Sum"))
 		require.Len(t, s.stream(1).trailer.Get("Big"), 40<<10)
