@@ -2,11 +2,8 @@ package mitm
 
 import (
 	"bufio"
-	"context"
-	"errors"
 	"net"
 	"sync/atomic"
-	"time"
 
 	"example.com/wiretest/netlog"
 	"example.com/wiretest/netlog/wire"
@@ -34,38 +31,15 @@ type client struct {
 // accept serves what l accepts until l or the proxy is closed. Start starts
 // it, Close waits for it and for the connections that it starts.
 func (p *Proxy) accept(l net.Listener) {
-	for failures := 0; ; {
-		conn, err := l.Accept()
-		switch {
-		case err == nil:
-			failures = 0
-			p.running.Go(func() { p.serve(conn) })
-		case p.ctx.Err() != nil || errors.Is(err, net.ErrClosed):
-			return
-		default: // such as no descriptor being free: it may get better
-			failures++
-			if pause(p.ctx, min(time.Duration(failures)*5*time.Millisecond, time.Second)) != nil {
-				return
-			}
-		}
-	}
+	wire.Accept(p.ctx, l, func(conn net.Conn) {
+		c := p.newClient(conn, netlog.Connection{}) // here, so that the order in the Log is that of accepting
+		p.running.Go(func() { p.serve(c) })
+	})
 }
 
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// serve owns conn. Whatever ends it has written why into the record; should
+// serve owns c. Whatever ends it has written why into the record; should
 // something not have, the end is recorded all the same.
-func (p *Proxy) serve(conn net.Conn) {
-	c := p.newClient(conn, netlog.Connection{})
+func (p *Proxy) serve(c *client) {
 	defer c.end("closed")
 	if p.add(c) {
 		c.first()
@@ -84,7 +58,7 @@ func (p *Proxy) newClient(conn net.Conn, about netlog.Connection) *client {
 func (p *Proxy) add(c *client) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closing {
+	if p.ctx.Err() != nil {
 		return false
 	}
 	p.clients[c.rec] = c

@@ -62,7 +62,7 @@ func TestChromiumInEveryMode(t *testing.T) {
 			switch c.cfg.Mode {
 			case mitm.Transparent:
 				name, leafFor = "https://origin.test", "origin.test"
-				cfg.HostRules = []string{"MAP origin.test:443 " + proxy.Addr()}
+				cfg.HostRules = []string{"MAP origin.test:443 " + proxy.Addr}
 			case mitm.Reverse:
 				name = proxy.URL
 			default:

@@ -4,40 +4,23 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
+	"maps"
 	"sync"
-	"time"
 
 	"example.com/wiretest/netlog/wire"
 )
-
-// closeBound is how long Close waits for what does not end by itself.
-const closeBound = 5 * time.Second
 
 // Close cancels every request, ends every connection and tunnel of both legs
 // at once, closes the listeners and the idle connections of every Transport
 // that was given out. It waits for all of it, 5 seconds at most; then its error
 // names what still runs. Close may be called again, and says the same.
-func (p *Proxy) Close() error {
-	p.mu.Lock()
-	first := !p.closing
-	p.closing = true
-	p.mu.Unlock()
-	if first {
-		p.closeErr = p.shutdown()
-		close(p.closed)
-	}
-	<-p.closed
-	return p.closeErr
-}
+func (p *Proxy) Close() error { return p.closer.Close("mitm", p.shutdown) }
 
-func (p *Proxy) shutdown() error {
+func (p *Proxy) shutdown(ctx context.Context) error {
 	p.cancel()
 	for _, l := range p.listeners {
 		l.Close() // in a network that was closed before, it is closed already
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), closeBound)
-	defer cancel()
 	p.abortClients()
 	var quic error
 	var endingHTTP3 sync.WaitGroup // of this function, which waits; ctx bounds it
@@ -52,17 +35,14 @@ func (p *Proxy) shutdown() error {
 	err := p.closeServers(ctx)
 	endingHTTP3.Wait()
 	err = cmp.Or(err, quic)
-	p.closeIdle()
-	if left := p.await(ctx, &p.running); err == nil && left != nil {
+	p.access.Close()
+	if !wire.Await(ctx, &p.running) && err == nil {
 		err = p.leftOpen() // where handlers still run so do their connections: the handlers are the news
 	}
-	if left := p.await(ctx, &wg); err == nil && left != nil {
+	if !wire.Await(ctx, &wg) && err == nil {
 		err = errors.New("still running: connections to origins")
 	}
-	if err != nil {
-		return fmt.Errorf("mitm: close: %w", err)
-	}
-	return nil
+	return err
 }
 
 // closeServers closes all at once, and returns what the first of them has to say.
@@ -78,22 +58,6 @@ func (p *Proxy) closeServers(ctx context.Context) error {
 	}
 	closing.Wait()
 	return cmp.Or(errs...)
-}
-
-// await waits for wg. When ctx ends first, its own goroutine waits on with
-// what hangs, which the caller names.
-func (p *Proxy) await(ctx context.Context, wg *sync.WaitGroup) error {
-	done := make(chan struct{})
-	go func() {
-		wg.Wait()
-		close(done)
-	}()
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // abortClients ends the connections that the wire.Server does not have yet, or
@@ -114,13 +78,5 @@ func (p *Proxy) abortClients() {
 func (p *Proxy) leftOpen() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.clients) == 0 {
-		return errors.New("still running: the accept loop")
-	}
-	var errs []error
-	for rec := range p.clients {
-		c := rec.Connection()
-		errs = append(errs, fmt.Errorf("still running: connection %d from %s to %s (%v)", c.ID, c.Remote, c.Host, time.Since(c.Opened)))
-	}
-	return errors.Join(errs...)
+	return wire.LeftOpen(maps.Keys(p.clients))
 }

@@ -254,7 +254,7 @@ func TestCloseNamesWhatHangs(t *testing.T) {
 		err = proxy.Close()
 		assert.Equal(t, 5*time.Second, time.Since(start))
 		assert.ErrorContains(t, err, "mitm: close: still running: connection 1 from pc.test:")
-		assert.ErrorContains(t, err, " to origin.test:443 (5s)")
+		assert.ErrorContains(t, err, " to origin.test:443 (5.0s)")
 		assert.Equal(t, err, proxy.Close())
 		close(release)
 	})

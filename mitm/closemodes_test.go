@@ -150,10 +150,10 @@ func TestCloseNamesWhatHangsInEveryMode(t *testing.T) {
 		mode mitm.Mode
 		want string
 	}{
-		{mitm.ExplicitTLS, "mitm: close: wire: close: still running: CONNECT origin.test:443 (5.0s)"},
-		{mitm.SOCKS5, " to origin.test:443 (5s)"},
-		{mitm.Transparent, " to origin.test:443 (5s)"},
-		{mitm.Reverse, " to origin.test:443 (5s)"},
+		{mitm.ExplicitTLS, "mitm: close: still running: CONNECT origin.test:443 (5.0s)"},
+		{mitm.SOCKS5, " to origin.test:443 (5.0s)"},
+		{mitm.Transparent, " to origin.test:443 (5.0s)"},
+		{mitm.Reverse, " to origin.test:443 (5.0s)"},
 	} {
 		t.Run(c.mode.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

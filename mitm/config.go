@@ -9,7 +9,6 @@ import (
 	"math"
 	"net"
 	"net/url"
-	"reflect"
 	"slices"
 
 	"example.com/wiretest/alpn"
@@ -208,7 +207,7 @@ func (c *Config) resolved() (*Config, error) {
 }
 
 func (c *Config) validate() error {
-	if isTypedNil(c.Net) {
+	if wire.IsTypedNil(c.Net) {
 		return fmt.Errorf("Config.Net: typed nil %T", c.Net)
 	}
 	if err := c.Downstream.validateDownstream(); err != nil {
@@ -298,15 +297,4 @@ func (l *Leg) validateFaults(downstream bool) error {
 		}
 	}
 	return nil
-}
-
-// isTypedNil finds the nil pointer in an interface that is not nil, which
-// would panic much later and far from the mistake.
-func isTypedNil(v any) bool {
-	r := reflect.ValueOf(v)
-	switch r.Kind() {
-	case reflect.Pointer, reflect.Map, reflect.Slice, reflect.Func, reflect.Chan:
-		return r.IsNil()
-	}
-	return false
 }

@@ -141,7 +141,7 @@ func (c *client) interceptTLS(hello *alpn.ClientHello, conn net.Conn) {
 	if fault.RefuseALPN {
 		cfg = alpn.Only("no protocol of the client's").Server(cfg)
 	}
-	if pause(p.ctx, fault.HandshakeDelay) != nil {
+	if wire.Pause(p.ctx, fault.HandshakeDelay) != nil {
 		return // the proxy is closed, and so will be conn
 	}
 	ctx := context.WithValue(context.WithValue(p.ctx, targetKey{}, c.called()), showKey{}, shown)

@@ -157,7 +157,7 @@ func TestReverse(t *testing.T) {
 				proxy := mitm.New(t, &cfg)
 				client := &http.Client{Transport: proxy.Transport(network.Host("pc.test"))}
 				assert.True(t, strings.HasPrefix(proxy.URL, strings.TrimSuffix(site.URL, "://"+site.Addr)+"://"), proxy.URL)
-				for _, url := range []string{proxy.URL, "http://" + proxy.Addr(), "https://" + proxy.Addr(), "https://other.example"} {
+				for _, url := range []string{proxy.URL, "http://" + proxy.Addr, "https://" + proxy.Addr, "https://other.example"} {
 					resp, err := client.Get(url + "/x?y")
 					require.NoError(t, err, url)
 					_, host, _ := strings.Cut(url, "://")
@@ -205,8 +205,8 @@ func TestModesShareAListener(t *testing.T) {
 					cfg.Origin = plain.URL
 				}
 				proxy := mitm.New(t, &cfg)
-				assert.Equal(t, "http://"+proxy.Addr(), proxy.URL)
-				assert.Equal(t, "socks5://"+proxy.Addr(), proxy.URLOf(mitm.SOCKS5))
+				assert.Equal(t, "http://"+proxy.Addr, proxy.URL)
+				assert.Equal(t, "socks5://"+proxy.Addr, proxy.URLOf(mitm.SOCKS5))
 				assert.Empty(t, proxy.URLOf(mitm.SOCKS5|mitm.Explicit))
 				pc := network.Host("pc.test")
 				// Explicit, which is its first.
@@ -247,5 +247,5 @@ func TestReverseByAddress(t *testing.T) {
 	proxy := mitm.New(t, &mitm.Config{Mode: mitm.Reverse, Origin: strings.Replace(site.URL, "127.0.0.1", "localhost", 1), RootCAs: site.CA().Pool()})
 	resp, err := proxy.Client().Get(proxy.URL + "/")
 	require.NoError(t, err)
-	assert.Equal(t, proxy.Addr()+" / by localhost", text(t, resp))
+	assert.Equal(t, proxy.Addr+" / by localhost", text(t, resp))
 }

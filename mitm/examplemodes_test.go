@@ -88,7 +88,7 @@ func ExampleReverse() {
 	}
 	defer proxy.Close()
 
-	get(http.DefaultClient, "http://"+proxy.Addr())
+	get(http.DefaultClient, "http://"+proxy.Addr)
 	for _, c := range proxy.Log().Connections(netlog.Used()) {
 		fmt.Println(c.Leg, c.Protocol)
 	}

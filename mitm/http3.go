@@ -35,7 +35,7 @@ func (c *Config) validateHTTP3(mode Mode) error {
 	}
 	shown := c.Downstream.TLS
 	switch {
-	case isTypedNil(c.HTTP3):
+	case wire.IsTypedNil(c.HTTP3):
 		return fmt.Errorf("Config.HTTP3: typed nil %T", c.HTTP3)
 	case !mode.has(Reverse):
 		return fmt.Errorf("Config.HTTP3: only Reverse has it, and Mode is %v", mode)
@@ -79,7 +79,7 @@ func (p *Proxy) quicTLS(rule *policy) *tls.Config {
 		cfg.GetCertificate = func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 			name := hello.ServerName
 			if name == "" {
-				name = hostOf(p.url.Host)
+				name = hostOf(p.Addr)
 			}
 			return (&show{rule: rule}).leaf(p.ca, name)
 		}

@@ -55,11 +55,11 @@ func TestCurlInEveryMode(t *testing.T) {
 		}},
 		{"socks5", mitm.Config{Mode: mitm.SOCKS5}, viaURL(mitm.SOCKS5)},
 		{"socks5h with credentials", mitm.Config{Mode: mitm.SOCKS5, Auth: secret}, func(p *mitm.Proxy) []string {
-			return []string{"--proxy", "socks5h://user:secret@" + p.Addr()}
+			return []string{"--proxy", "socks5h://user:secret@" + p.Addr}
 		}},
 		{"all on one port", mitm.Config{Mode: mitm.Explicit | mitm.ExplicitTLS | mitm.SOCKS5}, viaURL(mitm.SOCKS5)},
-		{"transparent", mitm.Config{Mode: mitm.Transparent}, func(p *mitm.Proxy) []string { return []string{"--connect-to", "::" + p.Addr()} }},
-		{"reverse", mitm.Config{Mode: mitm.Reverse}, func(p *mitm.Proxy) []string { return []string{"--connect-to", "::" + p.Addr()} }},
+		{"transparent", mitm.Config{Mode: mitm.Transparent}, func(p *mitm.Proxy) []string { return []string{"--connect-to", "::" + p.Addr} }},
+		{"reverse", mitm.Config{Mode: mitm.Reverse}, func(p *mitm.Proxy) []string { return []string{"--connect-to", "::" + p.Addr} }},
 		{"via https", mitm.Config{Via: "https://user:secret@"}, viaURL(mitm.Explicit)},
 	} {
 		if c.name == "https by h2" && !strings.Contains(run(t, curl, "--help", "all"), "--proxy-http2") {
@@ -119,7 +119,7 @@ func TestNghttpInEveryModeWithoutProxy(t *testing.T) {
 				t.Run(fmt.Sprintf("%v %s mirror %v", mode, up, mirror), func(t *testing.T) {
 					site := origin.New(t, &origin.Config{CA: authority, ALPN: alpn.Only(up), Handler: hello})
 					proxy := startFor(t, authority, mitm.Config{Mode: mode}, site, alpn.H2, mirror)
-					_, port, _ := strings.Cut(proxy.Addr(), ":")
+					_, port, _ := strings.Cut(proxy.Addr, ":")
 					out := run(t, nghttp, "--timeout=20", "https://localhost:"+port+"/")
 					assert.Equal(t, "hello", out)
 					netlog.RequireConnections(t, proxy.Log(), 1, alpn.H2, mitm.Downstream, netlog.Used())

@@ -56,7 +56,7 @@ func newVia(t testing.TB, network *linkdelay.Network, authority *ca.Authority, v
 	if user != "" {
 		cfg.Auth = secret
 	}
-	return via + mitm.New(t, &cfg).Addr()
+	return via + mitm.New(t, &cfg).Addr
 }
 
 // inBubbles runs body for every pair of protocols in virtual time.

@@ -71,7 +71,7 @@ func TestURLsByMode(t *testing.T) {
 				cfg.Origin = "http://origin.test"
 			}
 			p := mitm.New(t, &cfg)
-			assert.Equal(t, c.scheme+"://"+p.Addr(), p.URL, c.mode)
+			assert.Equal(t, c.scheme+"://"+p.Addr, p.URL, c.mode)
 			u, err := p.ProxyURL(nil)
 			assert.NoError(t, err)
 			assert.Equal(t, c.proxy, u != nil, c.mode)

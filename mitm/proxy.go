@@ -15,19 +15,21 @@ import (
 	"example.com/wiretest/netlog/wire"
 )
 
-// Proxy is an intercepting proxy that runs. URL is not to be changed.
+// Proxy is an intercepting proxy that runs. URL and Addr are not to be changed.
 type Proxy struct {
-	URL string // scheme by the first Mode, and host:port: an address of loopback, or a name in Config.Net
+	URL  string // scheme by the first Mode, and Addr, without a slash at the end
+	Addr string // host:port, which all modes share: an address of loopback, or a name in Config.Net
 
 	ca          *ca.Authority
 	log         *netlog.Log
 	net         Net // nil is loopback
 	url         *url.URL
+	access      wire.Access
 	mode        Mode
 	auth        *url.Userinfo
 	origin      route // of Reverse
 	via         *url.URL
-	dialOrigin  dialFunc // nil dials from net
+	dialOrigin  wire.DialFunc // nil dials from net
 	passthrough []pattern
 	stripAltSvc bool
 	hooks       Hooks
@@ -44,15 +46,11 @@ type Proxy struct {
 	listeners []net.Listener
 	endHTTP3  func(context.Context) error // nil is that there is none
 	running   sync.WaitGroup              // accept loops and clients' connections; Close waits
-	closed    chan struct{}               // closed when Close is over
-	closeErr  error                       // written before closed is
+	closer    wire.Closer
 
-	mu         sync.Mutex
-	closing    bool                                 // guarded by mu
-	clients    map[*netlog.ConnectionRecord]*client // open ones; guarded by mu
-	mirrored   map[string]*wire.ClientConn          // the last one by key; guarded by mu
-	transports []*http.Transport                    // guarded by mu
-	httpClient *http.Client                         // guarded by mu
+	mu       sync.Mutex
+	clients  map[*netlog.ConnectionRecord]*client // open ones; guarded by mu
+	mirrored map[string]*wire.ClientConn          // the last one by key; guarded by mu
 }
 
 // New starts a proxy for one test. It is ready when New returns, and closed by
@@ -92,6 +90,8 @@ func Start(cfg *Config) (*Proxy, error) {
 		return nil, fmt.Errorf("mitm: listen: %w", err)
 	}
 	p.listeners = open.TCP
+	p.Addr = p.listeners[0].Addr().String()
+	p.access = wire.Access{Fixture: "mitm", Addr: p.Addr, InNet: c.Net != nil}
 	p.url = p.address(p.mode.first())
 	p.URL = p.url.String()
 	p.ctx, p.cancel = context.WithCancel(context.Background())
@@ -118,7 +118,6 @@ func newProxy(c *Config) *Proxy {
 		outerLeg:    c.Outer,
 		stripAltSvc: c.StripAltSvc,
 		hooks:       c.Hooks,
-		closed:      make(chan struct{}),
 		clients:     make(map[*netlog.ConnectionRecord]*client),
 		mirrored:    make(map[string]*wire.ClientConn),
 	}

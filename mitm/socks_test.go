@@ -98,7 +98,7 @@ func converse(t *testing.T, network *linkdelay.Network, proxy *mitm.Proxy, says 
 
 func dialProxy(t *testing.T, network *linkdelay.Network, proxy *mitm.Proxy) net.Conn {
 	t.Helper()
-	conn, err := network.Host("pc.test").DialContext(t.Context(), "tcp", proxy.Addr())
+	conn, err := network.Host("pc.test").DialContext(t.Context(), "tcp", proxy.Addr)
 	require.NoError(t, err)
 	t.Cleanup(func() { conn.Close() })
 	return conn

@@ -4,10 +4,8 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"fmt"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 
 	"example.com/wiretest/alpn"
@@ -17,12 +15,7 @@ import (
 // cannot reach a proxy that has a name in Config.Net: there its requests fail
 // and say so. Use Transport with the host that the client runs on.
 func (p *Proxy) Client() *http.Client {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.httpClient == nil {
-		p.httpClient = &http.Client{Transport: p.newTransport(nil, "Client")}
-	}
-	return p.httpClient
+	return p.access.Client(func() *http.Transport { return p.transport(nil, "Client") })
 }
 
 // Transport is a new http.Transport that goes through the proxy, and connects
@@ -40,23 +33,18 @@ func (p *Proxy) Client() *http.Client {
 //
 // A transport that cannot reach the proxy fails when it dials.
 func (p *Proxy) Transport(from Net) *http.Transport {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.newTransport(from, "Transport")
+	return p.access.Give(p.transport(from, "Transport"))
 }
 
-// newTransport needs mu; caller is for messages.
-func (p *Proxy) newTransport(from Net, caller string) *http.Transport {
+// transport is new; method is for messages.
+func (p *Proxy) transport(from Net, method string) *http.Transport {
 	tr := &http.Transport{
-		DialContext:       p.transportDial(from, caller),
+		DialContext:       p.transportDial(from, method),
 		TLSClientConfig:   alpn.Prefer(alpn.H2, alpn.HTTP11).Client(&tls.Config{RootCAs: p.trusted()}),
 		ForceAttemptHTTP2: true,
 	}
 	if p.mode.first().has(Explicit | SOCKS5) {
 		tr.Proxy = p.ProxyURL
-	}
-	if !p.closing {
-		p.transports = append(p.transports, tr)
 	}
 	return tr
 }
@@ -92,44 +80,10 @@ func (p *Proxy) ProxyURL(*http.Request) (*url.URL, error) {
 	return &u, nil
 }
 
-type dialFunc = func(ctx context.Context, network, address string) (net.Conn, error)
-
-func (p *Proxy) dialer(from Net, caller string) dialFunc {
-	switch {
-	case isTypedNil(from):
-		return failing(fmt.Errorf("mitm: %s: typed nil %T", caller, from))
-	case from != nil:
-		return from.DialContext
-	case p.net != nil && !hasAddress(p.url.Host):
-		return failing(fmt.Errorf("mitm: %s: %s is a name in Config.Net, which a plain dialer cannot reach: use Transport(host) or Tunnel(host)", caller, p.url.Host))
-	}
-	return new(net.Dialer).DialContext
-}
-
-func failing(err error) dialFunc {
-	return func(context.Context, string, string) (net.Conn, error) { return nil, err }
-}
-
-func hasAddress(hostport string) bool {
-	_, err := netip.ParseAddrPort(hostport)
-	return err == nil
-}
-
-// closeIdle closes the idle connections of all transports given out.
-func (p *Proxy) closeIdle() {
-	p.mu.Lock()
-	all := p.transports
-	p.transports = nil
-	p.mu.Unlock()
-	for _, tr := range all {
-		tr.CloseIdleConnections()
-	}
-}
-
 // DialContext opens a connection to address through the proxy, as Tunnel(nil)
 // does.
 func (p *Proxy) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	return p.tunnel(ctx, p.dialer(nil, "DialContext"), network, address)
+	return p.tunnel(ctx, p.access.Dialer(nil, "DialContext", "Tunnel"), network, address)
 }
 
 // Tunnel is a dialer that connects to the proxy from a host of Config.Net, or
@@ -140,7 +94,7 @@ func (p *Proxy) DialContext(ctx context.Context, network, address string) (net.C
 // the address. What the caller then speaks is intercepted unless Passthrough
 // lists the address.
 func (p *Proxy) Tunnel(from Net) func(ctx context.Context, network, address string) (net.Conn, error) {
-	dial := p.dialer(from, "Tunnel")
+	dial := p.access.Dialer(from, "Tunnel", "Tunnel")
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		return p.tunnel(ctx, dial, network, address)
 	}

@@ -15,11 +15,12 @@ import (
 	"time"
 
 	"example.com/wiretest/alpn"
+	"example.com/wiretest/netlog/wire"
 )
 
 // address is the proxy's URL for clients of one mode.
 func (p *Proxy) address(mode Mode) *url.URL {
-	u := &url.URL{Host: p.listeners[0].Addr().String()}
+	u := &url.URL{Host: p.Addr}
 	for _, one := range modeNames {
 		if one.mode == mode {
 			u.Scheme = one.scheme
@@ -30,9 +31,6 @@ func (p *Proxy) address(mode Mode) *url.URL {
 	}
 	return u
 }
-
-// Addr is the proxy's address, host:port, which all of its modes share.
-func (p *Proxy) Addr() string { return p.url.Host }
 
 // URLOf is what URL would be if mode, one of Config.Mode's, were the only one;
 // "" if it is none of them.
@@ -45,8 +43,8 @@ func (p *Proxy) URLOf(mode Mode) string {
 
 // transportDial is what a transport dials by. Without a proxy that it knows of
 // it is led to this one whatever it asks for.
-func (p *Proxy) transportDial(from Net, caller string) dialFunc {
-	dial := p.dialer(from, caller)
+func (p *Proxy) transportDial(from Net, method string) wire.DialFunc {
+	dial := p.access.Dialer(from, method, "Transport")
 	switch mode := p.mode.first(); mode {
 	case Explicit, SOCKS5:
 		return dial
@@ -58,7 +56,7 @@ func (p *Proxy) transportDial(from Net, caller string) dialFunc {
 }
 
 // tunnel leads to address through the proxy, in the way of its first mode.
-func (p *Proxy) tunnel(ctx context.Context, dial dialFunc, network, address string) (net.Conn, error) {
+func (p *Proxy) tunnel(ctx context.Context, dial wire.DialFunc, network, address string) (net.Conn, error) {
 	mode := p.mode.first()
 	what := fmt.Sprintf("mitm: %s %s", map[Mode]string{SOCKS5: "SOCKS5", Transparent: "dial", Reverse: "dial"}[mode], address)
 	if mode.has(Explicit | ExplicitTLS) {
@@ -67,7 +65,7 @@ func (p *Proxy) tunnel(ctx context.Context, dial dialFunc, network, address stri
 	if !strings.HasPrefix(network, "tcp") {
 		return nil, fmt.Errorf("%s: network %q: want tcp", what, network)
 	}
-	conn, err := dial(ctx, network, p.url.Host)
+	conn, err := dial(ctx, network, p.Addr)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +81,7 @@ func (p *Proxy) asProxy(mode Mode) *asked {
 	a := &asked{scheme: p.address(mode).Scheme, auth: p.auth}
 	switch mode {
 	case ExplicitTLS:
-		a.tls = p.outerLeg.ALPN.Client(&tls.Config{RootCAs: p.ca.Pool(), ServerName: hostOf(p.url.Host)})
+		a.tls = p.outerLeg.ALPN.Client(&tls.Config{RootCAs: p.ca.Pool(), ServerName: hostOf(p.Addr)})
 	case Transparent, Reverse:
 		a.scheme = ""
 	}

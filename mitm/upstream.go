@@ -22,7 +22,7 @@ func (p *Proxy) dialSecure(ctx context.Context, _ string) (*wire.ClientConn, err
 		return nil, err
 	}
 	fault := r.rule.originFaults.next()
-	if pause(ctx, fault.HandshakeDelay) != nil {
+	if wire.Pause(ctx, fault.HandshakeDelay) != nil {
 		conn.Close() // and the handshake says so
 	}
 	secured, err := wire.HandshakeClient(ctx, fault.under(conn, rec), cfg, rec)

@@ -60,7 +60,7 @@ func TestViaFails(t *testing.T) {
 				if c.proxy == nil {
 					addr = mitm.New(t, &mitm.Config{
 						Mode: mitm.Explicit | mitm.SOCKS5, Auth: secret, Net: network.Host("via.test"), Passthrough: []string{"origin.test"},
-					}).Addr()
+					}).Addr
 				} else {
 					addr = accepting(t, network.Host("via.test"), c.proxy)
 				}

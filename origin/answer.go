@@ -78,7 +78,7 @@ func (b Body) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // pace lets d pass, and ends the handler when the client leaves.
 func pace(r *http.Request, d time.Duration) {
-	if wait(r.Context(), d) != nil {
+	if wire.Pause(r.Context(), d) != nil {
 		panic(http.ErrAbortHandler)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"math"
 	"net"
 	"net/http"
-	"reflect"
 	"slices"
 	"time"
 
@@ -145,10 +144,10 @@ func (c *Config) resolved() (*Config, error) {
 
 // validate checks a copy in which ALPN is filled in.
 func (c *Config) validate() error {
-	if isTypedNil(c.Net) {
+	if wire.IsTypedNil(c.Net) {
 		return fmt.Errorf("Config.Net: typed nil %T", c.Net)
 	}
-	if isTypedNil(c.Handler) {
+	if wire.IsTypedNil(c.Handler) {
 		return fmt.Errorf("Config.Handler: typed nil %T", c.Handler)
 	}
 	if c.Handler != nil && c.Page != nil {
@@ -223,17 +222,6 @@ func validALPN(policy alpn.Policy, cfg *tls.Config) error {
 		return nil
 	}
 	return fmt.Errorf("Config.TLS: NextProtos %q contradicts Config.ALPN %v: leave NextProtos nil, ALPN rules", cfg.NextProtos, policy)
-}
-
-// isTypedNil finds the nil pointer in an interface that is not nil, which
-// would panic much later and far from the mistake.
-func isTypedNil(v any) bool {
-	r := reflect.ValueOf(v)
-	switch r.Kind() {
-	case reflect.Pointer, reflect.Map, reflect.Slice, reflect.Func, reflect.Chan:
-		return r.IsNil()
-	}
-	return false
 }
 
 // serverTLS is the server's side of every handshake over TCP.

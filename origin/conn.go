@@ -2,7 +2,6 @@ package origin
 
 import (
 	"context"
-	"errors"
 	"net"
 	"time"
 
@@ -17,23 +16,11 @@ const handshakeBound = 30 * time.Second
 // accept serves what l accepts until l or the origin is closed. Start starts
 // it, Close waits for it and for the connections that it starts.
 func (s *Server) accept(l net.Listener) {
-	for failures := 0; ; {
-		conn, err := l.Accept()
-		switch {
-		case err == nil:
-			failures = 0
-			rec := s.record(conn) // here, so that the order in the Log is that of accepting
-			n := int(s.accepted.Add(1))
-			s.running.Go(func() { s.serve(n, conn, rec) })
-		case s.ctx.Err() != nil || errors.Is(err, net.ErrClosed):
-			return
-		default: // such as no descriptor being free: it may get better
-			failures++
-			if wait(s.ctx, min(time.Duration(failures)*5*time.Millisecond, time.Second)) != nil {
-				return
-			}
-		}
-	}
+	wire.Accept(s.ctx, l, func(conn net.Conn) {
+		rec := s.record(conn) // here, so that the order in the Log is that of accepting
+		n := int(s.accepted.Add(1))
+		s.running.Go(func() { s.serve(n, conn, rec) })
+	})
 }
 
 func (s *Server) record(conn net.Conn) *netlog.ConnectionRecord {
@@ -75,7 +62,7 @@ func (s *Server) shakeHands(ctx context.Context, conn net.Conn, rec *netlog.Conn
 // hostOf is what a connection is for as long as no name was asked for. In a
 // Net the address of a connection can be that of a socket behind the name.
 func (s *Server) hostOf(conn net.Conn) string {
-	if s.inNet {
+	if s.access.InNet {
 		return s.Addr
 	}
 	return conn.LocalAddr().String()

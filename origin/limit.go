@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"example.com/wiretest/netlog/wire"
 )
 
 // PerConnection lets n requests of each connection be in next at a time. The
@@ -26,7 +28,7 @@ func PerClient(n int, per time.Duration, next http.Handler) http.Handler {
 // Work has every request take d, any number at a time, before next answers it.
 func Work(d time.Duration, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if wait(r.Context(), d) != nil {
+		if wire.Pause(r.Context(), d) != nil {
 			panic(http.ErrAbortHandler)
 		}
 		next.ServeHTTP(w, r)

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"example.com/wiretest/netlog/wire"
 )
 
 // Limiter is a handler under a Limit. It is a gauge of what passes it.
@@ -141,7 +143,7 @@ func (l *Limiter) admit(s *share) {
 
 // awaitToken waits for a token, and then for the others of the share.
 func (l *Limiter) awaitToken(ctx context.Context, s *share, ready time.Duration) error {
-	err := wait(ctx, ready)
+	err := wire.Pause(ctx, ready)
 	l.mu.Lock()
 	s.asleep--
 	if err == nil && l.isFull(s) {

@@ -1,11 +1,12 @@
 package origin
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"strconv"
 	"time"
+
+	"example.com/wiretest/netlog/wire"
 )
 
 // resource is one answer of a page.
@@ -51,7 +52,7 @@ func (h *pageHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, fmt.Sprintf("origin: %s is not for %s", r.URL.Path, r.Method), http.StatusMethodNotAllowed)
 		return
 	}
-	if wait(r.Context(), found.delay) != nil {
+	if wire.Pause(r.Context(), found.delay) != nil {
 		panic(http.ErrAbortHandler) // to return would be to answer 200, if to nobody
 	}
 	found.writeTo(w)
@@ -65,19 +66,4 @@ func (res resource) writeTo(w http.ResponseWriter) {
 	header.Set("Content-Length", strconv.Itoa(len(res.body)))
 	header.Set("Cache-Control", "no-store")
 	fmt.Fprint(w, res.body)
-}
-
-// wait ends after d, or with ctx and its error.
-func wait(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return nil
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

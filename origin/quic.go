@@ -51,7 +51,7 @@ func (s *Server) serveQUIC(c *Config, sockets []net.PacketConn) error {
 
 func (s *Server) recordQUIC(local, remote net.Addr) *netlog.ConnectionRecord {
 	host := local.String()
-	if s.inNet {
+	if s.access.InNet {
 		host = s.Addr
 	}
 	return s.log.Open(netlog.Connection{Network: "udp", Host: host, Local: local.String(), Remote: remote.String()})
@@ -68,26 +68,19 @@ func (s *Server) recordQUIC(local, remote net.Addr) *netlog.ConnectionRecord {
 // A transport that cannot reach the origin fails when it dials.
 func (s *Server) HTTP3Transport(from Net) *http3.Transport {
 	d := new(h3.Dialer)
+	if err := s.access.Check(from, "HTTP3Transport", "HTTP3Transport"); err != nil {
+		d.ListenPacket = func(context.Context, string, string) (net.PacketConn, error) { return nil, err }
+	} else if from != nil {
+		d.ListenPacket = from.ListenPacket
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case isTypedNil(from):
-		d.ListenPacket = failingPacket(fmt.Errorf("origin: HTTP3Transport: typed nil %T", from))
-	case from != nil:
-		d.ListenPacket = from.ListenPacket
-	case s.inNet && !hasAddress(s.Addr):
-		d.ListenPacket = failingPacket(fmt.Errorf("origin: HTTP3Transport: %s is a name in Config.Net, which a plain dialer cannot reach: use HTTP3Transport(host)", s.Addr))
-	}
-	if s.closing {
+	if s.ctx.Err() != nil {
 		d.Close()
 	} else {
 		s.dialers = append(s.dialers, d)
 	}
 	return &http3.Transport{TLSClientConfig: s.ca.ClientTLS(), Dial: d.Dial}
-}
-
-func failingPacket(err error) func(context.Context, string, string) (net.PacketConn, error) {
-	return func(context.Context, string, string) (net.PacketConn, error) { return nil, err }
 }
 
 // closeQUIC closes the clients given out, and then the server.

@@ -1,19 +1,18 @@
 package origin
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/tls"
-	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"example.com/wiretest/alpn"
 	"example.com/wiretest/ca"
@@ -30,9 +29,9 @@ type Server struct {
 	ca      *ca.Authority
 	alpn    alpn.Policy
 	log     *netlog.Log
+	access  wire.Access
 	page    *Page // nil where Config.Handler serves
 	reports *inbox
-	inNet   bool
 	plain   bool
 	tls     *tls.Config
 	wire    *wire.Server
@@ -52,15 +51,11 @@ type Server struct {
 	listeners []net.Listener
 	running   sync.WaitGroup // accept loops and connections; Close waits
 	accepted  atomic.Int64
-	closed    chan struct{} // closed when Close is over
-	closeErr  error         // written before closed is
+	closer    wire.Closer
 
-	mu         sync.Mutex
-	closing    bool                                  // guarded by mu
-	open       map[*netlog.ConnectionRecord]struct{} // guarded by mu
-	transports []*http.Transport                     // guarded by mu
-	dialers    []*h3.Dialer                          // guarded by mu
-	client     *http.Client                          // guarded by mu
+	mu      sync.Mutex
+	open    map[*netlog.ConnectionRecord]struct{} // guarded by mu
+	dialers []*h3.Dialer                          // guarded by mu
 }
 
 // New starts an origin for one test. It is ready when New returns, and closed
@@ -111,15 +106,13 @@ func start(cfg *Config, qlog *h3.Qlog) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		ca:     c.CA,
-		alpn:   c.ALPN,
-		log:    c.Log,
-		inNet:  c.Net != nil,
-		plain:  c.Plain,
-		tls:    c.serverTLS(),
-		qlog:   qlog,
-		closed: make(chan struct{}),
-		open:   make(map[*netlog.ConnectionRecord]struct{}),
+		ca:    c.CA,
+		alpn:  c.ALPN,
+		log:   c.Log,
+		plain: c.Plain,
+		tls:   c.serverTLS(),
+		qlog:  qlog,
+		open:  make(map[*netlog.ConnectionRecord]struct{}),
 
 		connectionFaults: c.ConnectionFaults,
 		bend:             c.Prepare,
@@ -133,6 +126,7 @@ func start(cfg *Config, qlog *h3.Qlog) (*Server, error) {
 	}
 	s.listeners = open.TCP
 	s.Addr = s.listeners[0].Addr().String()
+	s.access = wire.Access{Fixture: "origin", Addr: s.Addr, InNet: c.Net != nil}
 	s.port = portOf(s.Addr)
 	s.URL = "https://" + s.Addr
 	if c.Plain {
@@ -233,76 +227,31 @@ func (s *Server) Assets() []string {
 	return paths
 }
 
-// closeBound is how long Close waits for handlers that ignore the end of their
-// request's context.
-const closeBound = 5 * time.Second
-
 // Close cancels the contexts of all requests, closes every connection and
 // listener, the idle connections of every Transport that was given out, and all
-// those of every HTTP3Transport. It waits for the handlers, 5 seconds at most; then its error names what still
-// runs. Close may be called again, and says the same.
-func (s *Server) Close() error {
-	s.mu.Lock()
-	first := !s.closing
-	s.closing = true
-	s.mu.Unlock()
-	if first {
-		s.closeErr = s.shutdown()
-		close(s.closed)
-	}
-	<-s.closed
-	return s.closeErr
-}
+// those of every HTTP3Transport. It waits for the handlers, 5 seconds at most;
+// then its error names what still runs. Close may be called again, and says the
+// same.
+func (s *Server) Close() error { return s.closer.Close("origin", s.shutdown) }
 
-func (s *Server) shutdown() error {
+func (s *Server) shutdown(ctx context.Context) error {
 	s.cancel()
 	for _, l := range s.listeners {
 		l.Close() // in a network that was closed before, it is closed already
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), closeBound)
-	defer cancel()
 	held := make(chan error, 1)
 	go func() { held <- s.closeQUIC(ctx) }() // side by side: each ends the contexts of its own handlers
 	err := s.wire.Close(ctx)
-	s.closeIdle()
-	if quic := <-held; err == nil {
-		err = quic
+	s.access.Close()
+	err = cmp.Or(err, <-held)
+	if !wire.Await(ctx, &s.running) && err == nil {
+		err = s.leftOpen() // where handlers still run so do their connections: the handlers are the news
 	}
-	if left := s.await(ctx); err == nil {
-		err = left // where handlers still run so do their connections: the handlers are the news
-	}
-	if err != nil {
-		return errors.New("origin: close: " + strings.TrimPrefix(err.Error(), "wire: close: "))
-	}
-	return nil
-}
-
-// await waits until every goroutine of the origin has ended. When ctx ends
-// first, its own goroutine waits on with them, and the error names them.
-func (s *Server) await(ctx context.Context) error {
-	done := make(chan struct{})
-	go func() {
-		s.running.Wait()
-		close(done)
-	}()
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-		return s.leftOpen()
-	}
+	return err
 }
 
 func (s *Server) leftOpen() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	errs := []error{errors.New("still running: the accept loop")}
-	if len(s.open) > 0 {
-		errs = nil
-	}
-	for rec := range s.open {
-		c := rec.Connection()
-		errs = append(errs, fmt.Errorf("still running: connection %d from %s (%v)", c.ID, c.Remote, time.Since(c.Opened)))
-	}
-	return errors.Join(errs...)
+	return wire.LeftOpen(maps.Keys(s.open))
 }

@@ -1,11 +1,7 @@
 package origin
 
 import (
-	"context"
-	"fmt"
-	"net"
 	"net/http"
-	"net/netip"
 	"slices"
 
 	"example.com/wiretest/alpn"
@@ -15,12 +11,7 @@ import (
 // cannot reach an origin that has a name in Config.Net: there its requests fail
 // and say so. Use Transport with the host that the client runs on.
 func (s *Server) Client() *http.Client {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.client == nil {
-		s.client = &http.Client{Transport: s.transport(nil, "Client")}
-	}
-	return s.client
+	return s.access.Client(func() *http.Transport { return s.transport(nil, "Client") })
 }
 
 // Transport is a new http.Transport that connects from a host of Config.Net, or
@@ -31,22 +22,16 @@ func (s *Server) Client() *http.Client {
 //
 // A transport that cannot reach the origin fails when it dials.
 func (s *Server) Transport(from Net) *http.Transport {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.transport(from, "Transport")
+	return s.access.Give(s.transport(from, "Transport"))
 }
 
-// transport needs mu; caller is for messages.
-func (s *Server) transport(from Net, caller string) *http.Transport {
-	tr := &http.Transport{
-		DialContext:     s.dialer(from, caller),
+// transport is new; method is for messages.
+func (s *Server) transport(from Net, method string) *http.Transport {
+	return &http.Transport{
+		DialContext:     s.access.Dialer(from, method, "Transport"),
 		TLSClientConfig: s.alpn.Client(s.ca.ClientTLS()),
 		Protocols:       s.protocols(),
 	}
-	if !s.closing {
-		s.transports = append(s.transports, tr)
-	}
-	return tr
 }
 
 // protocols has to be set: with a dialer and a TLS configuration of its own an
@@ -66,37 +51,3 @@ func (s *Server) protocols() *http.Protocols {
 }
 
 func (s *Server) accepts(proto string) bool { return slices.Contains(s.alpn.Protocols(), proto) }
-
-type dialFunc = func(ctx context.Context, network, address string) (net.Conn, error)
-
-func (s *Server) dialer(from Net, caller string) dialFunc {
-	switch {
-	case isTypedNil(from):
-		return failing(fmt.Errorf("origin: %s: typed nil %T", caller, from))
-	case from != nil:
-		return from.DialContext
-	case s.inNet && !hasAddress(s.Addr):
-		return failing(fmt.Errorf("origin: %s: %s is a name in Config.Net, which a plain dialer cannot reach: use Transport(host)", caller, s.Addr))
-	}
-	return new(net.Dialer).DialContext
-}
-
-func failing(err error) dialFunc {
-	return func(context.Context, string, string) (net.Conn, error) { return nil, err }
-}
-
-func hasAddress(hostport string) bool {
-	_, err := netip.ParseAddrPort(hostport)
-	return err == nil
-}
-
-// closeIdle closes the idle connections of all transports given out.
-func (s *Server) closeIdle() {
-	s.mu.Lock()
-	all := s.transports
-	s.transports = nil
-	s.mu.Unlock()
-	for _, tr := range all {
-		tr.CloseIdleConnections()
-	}
-}

@@ -82,7 +82,7 @@ func Transport(p *mitm.Proxy, from mitm.Net) *ClientTransport {
 			TLSClientConfig:    &tls.Config{RootCAs: p.CA().Pool()},
 			DisableCompression: true,
 			Dial: func(ctx context.Context, _ string, tls *tls.Config, cfg *quic.Config) (*quic.Conn, error) {
-				conn, err := d.Dial(ctx, p.Addr(), tls, cfg)
+				conn, err := d.Dial(ctx, p.Addr, tls, cfg)
 				if err != nil {
 					return nil, fmt.Errorf("mitm/h3: %w", err)
 				}

@@ -355,7 +355,7 @@ func TestChromium(t *testing.T) {
 	require.NoError(t, err)
 	_, err = chrome.Run(t.Context(), proxy.URL+"/", &chrome.Config{
 		Trust:     []*x509.Certificate{leaf.Leaf},
-		ForceQUIC: []string{proxy.Addr()},
+		ForceQUIC: []string{proxy.Addr},
 		Done: func(ctx context.Context) error {
 			_, err := site.Report(ctx)
 			return err

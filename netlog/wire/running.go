@@ -63,6 +63,9 @@ func (s *Server) finish(c *servedConn, r *running) {
 // maxNamed is how many requests an error names.
 const maxNamed = 8
 
+// closeErrorPrefix begins what Close of a Server says.
+const closeErrorPrefix = "wire: close: "
+
 // stillRunning is the error of a Close that ran out of time; nil if all ended
 // just now.
 func (s *Server) stillRunning() error {
@@ -72,7 +75,7 @@ func (s *Server) stillRunning() error {
 		return nil
 	}
 	if len(s.running) == 0 {
-		return fmt.Errorf("wire: close: %d connections not over", len(s.conns))
+		return fmt.Errorf(closeErrorPrefix+"%d connections not over", len(s.conns))
 	}
 	all := make([]*running, 0, len(s.running))
 	for r := range s.running {
@@ -81,7 +84,7 @@ func (s *Server) stillRunning() error {
 	slices.SortFunc(all, func(a, b *running) int {
 		return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.path, b.path))
 	})
-	return fmt.Errorf("wire: close: still running: %s", list(all))
+	return fmt.Errorf(closeErrorPrefix+"still running: %s", list(all))
 }
 
 func list(all []*running) string {
