@@ -2,9 +2,9 @@ package netlog
 
 import "time"
 
-// Values that a field of kind "protocol" can hold beside a protocol's name.
-// They are three different answers: the peers agreed on no protocol, nobody
-// can tell, and somebody removed the answer.
+// What ALPN and Protocol say where they have no protocol's name. They are three
+// different answers: the peers agreed on no protocol, nobody can tell, and
+// somebody removed the answer.
 const (
 	NoALPN   = "no ALPN"
 	Unknown  = "unknown"

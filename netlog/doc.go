@@ -25,4 +25,8 @@
 // concurrent requests to a cold HTTP/2 host and uses one. A [Connection]
 // therefore says how far it got, and [Used] selects those that carried a
 // request. What cannot be known is [Unknown] and never a guess.
+//
+// A fixture writes into a Log by records: [Log.Open] gives one for a connection,
+// [ConnectionRecord.Request] and [Log.Request] one for a request. They, [Log.Stall]
+// and [Log.Note] are the writing half of the package; a test needs only the other.
 package netlog

@@ -24,6 +24,11 @@ func (f *fakeTB) Logf(format string, args ...any) {
 	fmt.Fprintf(&f.said, format+"\n", args...)
 }
 
+func (f *fakeTB) Errorf(format string, args ...any) {
+	f.failed = true
+	f.Logf(format, args...)
+}
+
 func (f *fakeTB) Fatalf(format string, args ...any) {
 	f.failed = true
 	f.Logf(format, args...)

@@ -5,10 +5,6 @@ import (
 	"time"
 )
 
-// A fixture writes into a Log by records: Open gives one for a connection,
-// Request one for a request. They are the writing half of the package; a test
-// needs only the reading half.
-//
 // All times that a record sets by itself are taken under the Log's lock, so
 // that the order of IDs is the order of times.
 

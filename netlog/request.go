@@ -13,9 +13,9 @@ type Request struct {
 	Stream     int64       // HTTP/2 or HTTP/3 stream id; 0 on HTTP/1.1
 	Pair       int64       // ID of the request on the proxy's other leg that this one caused or served; 0 is none
 
-	Leg      Leg
-	Method   string
-	URL      string
+	Leg      Leg    // as Connection.Leg
+	Method   string // "GET"
+	URL      string // absolute; without user and fragment
 	Protocol string // as Connection.Protocol
 	Status   int    // of the final answer; 0 until there is one
 

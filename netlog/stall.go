@@ -20,8 +20,8 @@ const (
 // that waits for its own connection to be dialled is not stalled.
 type Stall struct {
 	Kind     string // one of the constants above, or another NetLog event name
-	Leg      Leg
-	Host     string
+	Leg      Leg    // as of the request that waited
+	Host     string // host:port whose limit it is
 	URL      string // of the request that waited
 	Request  int64  // its ID, if it is in the Log; else 0
 	Start    time.Time

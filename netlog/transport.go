@@ -24,10 +24,10 @@ import (
 //
 // A request's Sent is when its head was written, FirstByte when the head of the
 // final answer, not an informational one, began to arrive, and End when its body
-// was read to the end or closed, or when it failed. A Stall is a request that net/http queued
-// because of MaxConnsPerHost, recorded when it goes on. What cannot be seen from
-// here is unknown: header bytes, HTTP/2 stream ids and limits (and so waits for a
-// stream), and bytes inside of TLS.
+// was read to the end or closed, or when it failed. A Stall is a request that
+// net/http queued because of MaxConnsPerHost, recorded when it goes on. What
+// cannot be seen from here is unknown: header bytes, HTTP/2 stream ids and limits
+// (and so waits for a stream), and bytes inside of TLS.
 //
 // The RoundTripper starts no goroutine. Its CloseIdleConnections is what
 // http.Client.CloseIdleConnections calls. A response's body also has

@@ -1,6 +1,7 @@
 package wire_test
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -58,6 +59,29 @@ func Example() {
 	c := log.Connections()[0]
 	fmt.Printf("%s: offered %q, chosen %s, spoken %s, %d request\n", body, c.Offered, c.ALPN, c.Protocol, c.Requests)
 	// Output: request 1: offered ["h2" "http/1.1"], chosen h2, spoken h2, 1 request
+}
+
+// A client by hand, whose connection is recorded.
+func ExampleTap() {
+	near, far := newMemConns("10.0.0.2:40000", "10.0.0.1:80", 0)
+	go func() {
+		http.ReadRequest(bufio.NewReader(far))
+		io.WriteString(far, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")
+	}()
+
+	var log netlog.Log
+	tap := wire.NewTap(near, wire.TapConfig{
+		Side: wire.ClientSide, Protocol: "http/1.1", Scheme: "http", Record: log.Open(netlog.Connection{}),
+	})
+	req, _ := http.NewRequest("GET", "http://origin.test/greeting", nil)
+	req.Write(tap)
+	resp, _ := http.ReadResponse(bufio.NewReader(tap), req)
+	io.Copy(io.Discard, resp.Body)
+	tap.Close()
+
+	q := log.Requests()[0]
+	fmt.Println(q.Method, q.URL, q.Protocol, q.Status, "with", q.BodyBytesDown, "bytes,", q.Connection.CloseReason)
+	// Output: GET http://origin.test/greeting http/1.1 200 with 5 bytes, closed by client
 }
 
 // A host that speaks http/1.1, to which one connection is allowed: who comes

@@ -47,6 +47,33 @@ func ExampleFault() {
 	// 200 ""
 }
 
+// A handler that says what net/http cannot: which request of its connection is the
+// last, and why.
+func ExampleControl() {
+	var log netlog.Log
+	server := wire.NewServer(wire.ServerConfig{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		wire.ControlOf(r).GoAway(wire.StreamOf(r).ID(), 0xb, "come back later") // ENHANCE_YOUR_CALM
+	})})
+	defer server.Close(context.Background())
+	client := http2Client(server, &log)
+	defer client.CloseIdleConnections()
+
+	for range 2 {
+		resp, err := client.Get("http://origin.test/")
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		resp.Body.Close()
+	}
+	for _, c := range log.Connections() {
+		fmt.Println(c.Requests, "request,", c.GoAway)
+	}
+	// Output:
+	// 1 request, GOAWAY ENHANCE_YOUR_CALM last stream 1, sent, debug "come back later"
+	// 1 request, GOAWAY ENHANCE_YOUR_CALM last stream 1, sent, debug "come back later"
+}
+
 // A handler that says what net/http cannot: why it resets a stream.
 func ExampleStream_ResetAs() {
 	var log netlog.Log

@@ -29,8 +29,8 @@ func (c *frameCounts) known() map[http2.FrameType]int {
 	return m
 }
 
-// Frames counts what passed so far. Frames of all types that RFC 9113 does not
-// have are one, behind the last it has.
+// Frames counts what passed so far. Types that RFC 9113 does not have count as
+// one, http2.FrameContinuation + 1.
 func (c *Control) Frames() FrameCounts {
 	t := c.tap
 	t.mu.Lock()
@@ -79,7 +79,7 @@ type Frame struct {
 	Detail string // what a control frame says
 }
 
-// FrameList prints as a table.
+// FrameList is a list of frames in the order in which they passed.
 type FrameList []Frame
 
 // ListFrames has the frames from here on listed, at most max of them.
@@ -89,13 +89,14 @@ func (c *Control) ListFrames(max int) {
 	c.tap.http2().listMax = max
 }
 
-// Listed are the frames since ListFrames, in the order in which they passed.
+// Listed are the frames since ListFrames.
 func (c *Control) Listed() FrameList {
 	c.tap.mu.Lock()
 	defer c.tap.mu.Unlock()
 	return append(FrameList(nil), c.tap.http2().list...)
 }
 
+// String is a table with one line per frame. Times count from the first.
 func (l FrameList) String() string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)

@@ -39,7 +39,8 @@ const portTries = 20
 // Listen opens sockets at a port, or, where that is 0, at one that is free for all
 // of them: for TCP and, if udp is set, for UDP as well. They are in the network n;
 // where that is nil, on both loopback addresses, 127.0.0.1 first, and [::1] where
-// there is one.
+// there is one. Its errors do not say whose sockets they are about: that is for the
+// fixture to add.
 func Listen(n Net, port int, udp bool) (Sockets, error) {
 	var last error
 	for range portTries {

@@ -19,6 +19,7 @@ const (
 	ClientSide             // writes requests, reads answers
 )
 
+// String is "server" or "client".
 func (s Side) String() string {
 	if s == ClientSide {
 		return "client"

@@ -22,7 +22,8 @@ func (s *Stream) RequestTrailers() http.Header {
 	return headerOf(s.has().upTrailers)
 }
 
-// AnswerTrailers is the same of the answer.
+// AnswerTrailers are the trailer fields that came with the answer; otherwise it is
+// as RequestTrailers.
 func (s *Stream) AnswerTrailers() http.Header {
 	s.tap.mu.Lock()
 	defer s.tap.mu.Unlock()
