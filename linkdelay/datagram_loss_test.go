@@ -97,7 +97,7 @@ func TestLossIsOfItsProbability(t *testing.T) {
 	for _, p := range []float64{0, 0.01, 0.3, 1} {
 		for seed := range uint64(3) {
 			virtual(t, linkdelay.Link{Up: linkdelay.Path{Loss: p}, Down: linkdelay.Path{Loss: p}, Seed: seed}, func(t *testing.T, network *linkdelay.Network) {
-				const n = 5000
+				const n = 2000
 				near, far := socketsIn(t, network)
 				for _, pcs := range [][2]net.PacketConn{{near, far}, {far, near}} {
 					got, _ := numbered(t, pcs[0], pcs[1], n, 1200)

@@ -2,6 +2,7 @@ package linkdelay_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -77,8 +78,12 @@ func ExampleEachWorld() {
 	// hello from ExampleEachWorld/loopback
 }
 
-// test runs body once; testing.RunTests alone would do so -count times.
+// test runs body once and prints nothing by itself; testing.RunTests alone would
+// run it -count times, and write its name into the Example's output under -v.
 func test(name string, body func(t *testing.T)) {
+	verbose := flag.Lookup("test.v").Value.String()
+	flag.Set("test.v", "false")
+	defer flag.Set("test.v", verbose)
 	ran := false
 	testing.RunTests(regexp.MatchString, []testing.InternalTest{{Name: name, F: func(t *testing.T) {
 		if !ran {

@@ -16,6 +16,10 @@ import (
 	"example.com/wiretest/linkdelay"
 )
 
+// patience is how long tests on sockets wait for what has to come: long, as the
+// machine may be busy with other things, and no test waits for its end.
+const patience = time.Minute
+
 func listen(t testing.TB, host *linkdelay.Host, address string) net.Listener {
 	t.Helper()
 	ln, err := host.Listen(t.Context(), "tcp", address)
@@ -83,7 +87,7 @@ func checkLeaks(t *testing.T) {
 
 // leaks gives goroutines that were told to end some time to do so.
 func leaks() string {
-	deadline := time.Now().Add(5 * time.Second)
+	deadline := time.Now().Add(patience)
 	left := ownStacks()
 	for len(left) > 0 && time.Now().Before(deadline) {
 		time.Sleep(time.Millisecond)

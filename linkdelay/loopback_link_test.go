@@ -98,7 +98,7 @@ func TestLoopbackDeliversDatagramsAfterClose(t *testing.T) {
 	require.ErrorIs(t, err, net.ErrClosed)
 	require.Equal(t, name, requireDatagram(t, far, "last words").String())
 	require.NoError(t, far.Close())
-	require.Eventually(t, func() bool { return linkdelay.OpenSockets(network) == 0 }, 5*time.Second, ms)
+	require.Eventually(t, func() bool { return linkdelay.OpenSockets(network) == 0 }, patience, ms)
 }
 
 // A datagram to nobody is counted as such.
@@ -107,7 +107,7 @@ func TestLoopbackCountsDatagramsToNobody(t *testing.T) {
 	network.Host("origin.test")
 	near := socket(t, network.Host("pc.test"), ":0")
 	sendText(t, near, text("origin.test:443"), "anybody?")
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	wire := network.Wire("pc.test", "origin.test")
 	require.NoError(t, wire.WaitFor(ctx, linkdelay.Dropped(linkdelay.DroppedNoReceiver, 1)))
@@ -132,18 +132,18 @@ func TestSocketsLoseWhatTheLinkLoses(t *testing.T) {
 	require.Positive(t, relay.Stats().Up.Streams.Segments.Lost[linkdelay.DroppedByLoss])
 
 	client := relayedSocket(t, relay)
-	for range 500 {
+	for range 200 {
 		client.Write([]byte("x"))
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	require.NoError(t, relay.WaitFor(ctx, func(s linkdelay.Stats) bool {
 		up := s.Up.Datagrams
-		return up.In.Datagrams == 500 && up.InFlight.Datagrams == 0
+		return up.In.Datagrams == 200 && up.InFlight.Datagrams == 0
 	}))
 	lost := relay.Stats().Up.Datagrams.Dropped[linkdelay.DroppedByLoss].Datagrams
 	require.Positive(t, lost)
-	for range 500 - lost {
+	for range 200 - lost {
 		heard(t, target)
 	}
 }

@@ -48,21 +48,24 @@ func eachWayUDP(t *testing.T, link linkdelay.Link, body func(t *testing.T, netwo
 	})
 }
 
-// 1,500,000 bytes at 12 Mbit/s take a second, however they are written.
+// 1,500 bytes at 12 Mbit/s take a millisecond, however they are written.
 func TestRateOfAStreamIsExact(t *testing.T) {
-	for _, chunk := range []int{1, 999, 1460, 16 << 10, 1_500_000} {
+	for _, c := range []struct{ chunk, size int }{
+		{1, 30_000}, {999, 1_500_000}, {1460, 1_500_000}, {16 << 10, 1_500_000}, {1_500_000, 1_500_000},
+	} {
+		want := 50*ms + time.Duration(c.size/1500)*ms
 		eachWay(t, both(linkdelay.Path{Delay: 50 * ms, Rate: 12e6}), func(t *testing.T, _ *linkdelay.Network, from, to net.Conn) {
 			start := time.Now()
-			for left := 1_500_000; left > 0; left -= chunk {
-				from.Write(make([]byte, min(chunk, left)))
+			for left := c.size; left > 0; left -= c.chunk {
+				from.Write(make([]byte, min(c.chunk, left)))
 			}
 			from.Close()
-			n, err := io.ReadFull(to, make([]byte, 1_500_000))
+			_, err := io.ReadFull(to, make([]byte, c.size))
 			require.NoError(t, err)
-			require.Equal(t, 1050*ms, time.Since(start), "%d bytes in chunks of %d", n, chunk)
+			require.Equal(t, want, time.Since(start), "%d bytes in chunks of %d", c.size, c.chunk)
 			_, err = to.Read(make([]byte, 1))
 			require.Equal(t, io.EOF, err)
-			require.Equal(t, 1050*ms, time.Since(start), "FIN has no width")
+			require.Equal(t, want, time.Since(start), "FIN has no width")
 		})
 	}
 }

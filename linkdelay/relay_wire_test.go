@@ -70,7 +70,7 @@ func requirePasses(t *testing.T, from, to net.Conn, text string) {
 
 func requireRead(t *testing.T, c net.Conn, text string) {
 	t.Helper()
-	require.NoError(t, c.SetReadDeadline(time.Now().Add(20*time.Second)))
+	require.NoError(t, c.SetReadDeadline(time.Now().Add(patience)))
 	buf := make([]byte, len(text))
 	_, err := io.ReadFull(c, buf)
 	require.NoError(t, err)
@@ -186,7 +186,7 @@ func TestStatsOfSocketsAddUp(t *testing.T) {
 		require.Zero(t, stats.Up.Streams.Missing())
 		s.near.Close()
 		s.far.Close()
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		require.NoError(t, s.wire.WaitFor(ctx, func(s linkdelay.Stats) bool { return s.Open("tcp") == 0 }))
 	})
@@ -200,7 +200,7 @@ func TestUDPOnSocketsIsBlockedAndCounted(t *testing.T) {
 	say(t, client, target, "before")
 	relay.BlockUDP()
 	client.Write([]byte("lost"))
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	require.NoError(t, relay.WaitFor(ctx, linkdelay.Dropped(linkdelay.DroppedByBlock, 1)))
 	relay.Heal()

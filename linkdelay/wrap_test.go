@@ -214,7 +214,7 @@ func TestWrappedConnClosesItsSocket(t *testing.T) {
 		require.NoError(t, near.Close())
 		_, err = io.ReadAll(far)
 		require.NoError(t, err)
-		require.Eventually(t, func() bool { return w.Running() == 0 }, 5*time.Second, ms, name)
+		require.Eventually(t, func() bool { return w.Running() == 0 }, patience, ms, name)
 		far.Close()
 	}
 }
