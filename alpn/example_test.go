@@ -165,9 +165,30 @@ func ExampleRequireNotIntercepted() {
 
 	t := new(fakeTB) // in a test: its *testing.T
 	alpn.RequireNotIntercepted(t, resp, own)
-	alpn.RequireIssuer(t, resp, "O=Acme Co")
 	fmt.Println(len(t.failures))
 	// Output: 0
+}
+
+// The failure says who else vouches for the server.
+func ExampleRequireIssuer() {
+	shop := httptest.NewTLSServer(http.NotFoundHandler())
+	defer shop.Close()
+	resp, err := shop.Client().Get(shop.URL)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	resp.Body.Close()
+	resp.Request = nil // its URL has a port that differs from run to run
+
+	t := new(fakeTB) // in a test: its *testing.T
+	alpn.RequireIssuer(t, resp, "O=Acme Co")
+	alpn.RequireIssuer(t, resp, "wiretest mitm CA")
+	fmt.Println(t.failures[0])
+	// Output:
+	// alpn: want issuer "wiretest mitm CA", got "O=Acme Co"
+	// 	chain 0: example.com, issued by O=Acme Co, valid from 1970-01-01 to 2084-01-29
+	// 	likely: the server presents a certificate that it signed itself
 }
 
 // A server of h2 only refuses who offers something else, and says so on the

@@ -17,10 +17,7 @@ func parseClientHello(msg []byte) (*ClientHello, *flaw) {
 	suites := c.filled(2, 2, "cipher_suites")
 	h.CipherSuites = numbers[uint16](suites)
 	h.Compression = c.filled1("legacy_compression_methods")
-	if c.more() { // before TLS 1.3 a hello may end here
-		h.extensions(c.part(2, 1, "extensions"))
-		c.end("extensions")
-	}
+	h.Extensions = c.extensions(h.extension)
 	if found != nil {
 		return nil, found
 	}
@@ -43,24 +40,26 @@ func (c *cursor) filled1(field string) []byte {
 	return p.left
 }
 
-func (h *ClientHello) extensions(c cursor) {
-	h.Extensions = make([]uint16, 0, 24)
-	for c.more() {
-		id, body := c.extension(&h.Extensions)
-		h.extension(id, &body)
+// extensions are the rest of a hello, read one by one. It returns their ids: nil
+// if the hello ends here, as it may before TLS 1.3.
+func (c *cursor) extensions(read func(id uint16, body *cursor)) (ids []uint16) {
+	if !c.more() {
+		return nil
 	}
-}
-
-// extension is the next one; its id is added to ids, where it must not be yet.
-func (c *cursor) extension(ids *[]uint16) (id uint16, body cursor) {
-	at := c.at
-	id = uint16(c.number(2, "extension type"))
-	body = c.part(2, 1, extensionName(id))
-	if slices.Contains(*ids, id) {
-		c.fail(at, "%s: sent twice (RFC 8446, section 4.2)", extensionName(id))
+	ids = make([]uint16, 0, 24)
+	all := c.part(2, 1, "extensions")
+	for all.more() {
+		at := all.at
+		id := uint16(all.number(2, "extension type"))
+		body := all.part(2, 1, extensionName(id))
+		if slices.Contains(ids, id) {
+			all.fail(at, "%s: sent twice (RFC 8446, section 4.2)", extensionName(id))
+		}
+		ids = append(ids, id)
+		read(id, &body)
 	}
-	*ids = append(*ids, id)
-	return id, body
+	c.end("extensions")
+	return ids
 }
 
 // extension reads one that has a field; any other may hold what it likes.

@@ -48,22 +48,11 @@ func parseServerHello(msg []byte) (*ServerHello, *flaw) {
 	h.SessionID = sessionID(&c)
 	h.CipherSuite = uint16(c.number(2, "cipher_suite"))
 	c.number(1, "legacy_compression_method")
-	if c.more() { // before TLS 1.3 a hello may end here
-		h.extensions(c.part(2, 1, "extensions"))
-		c.end("extensions")
-	}
+	h.Extensions = c.extensions(h.extension)
 	if found != nil {
 		return nil, found
 	}
 	return h, nil
-}
-
-func (h *ServerHello) extensions(c cursor) {
-	h.Extensions = make([]uint16, 0, 8)
-	for c.more() {
-		id, body := c.extension(&h.Extensions)
-		h.extension(id, &body)
-	}
 }
 
 func (h *ServerHello) extension(id uint16, body *cursor) {

@@ -82,23 +82,23 @@ func generate(cfg *Config, fail failer) (*Authority, error) {
 // Authority made by Generate panics.
 func (a *Authority) Issue(identities ...string) *Certificate {
 	a.fail.Helper()
-	return a.issue(anyUsage, identities)
+	return a.issue(anyUsage, a.cfg.Fault, identities)
 }
 
 // IssueClient is [Authority.Issue] for a client's certificate, whatever its
 // identities.
 func (a *Authority) IssueClient(identities ...string) *Certificate {
 	a.fail.Helper()
-	return a.issue(x509.ExtKeyUsageClientAuth, identities)
+	return a.issue(x509.ExtKeyUsageClientAuth, a.cfg.Fault, identities)
 }
 
-func (a *Authority) issue(usage x509.ExtKeyUsage, identities []string) *Certificate {
+func (a *Authority) issue(usage x509.ExtKeyUsage, fault Fault, identities []string) *Certificate {
 	a.fail.Helper()
 	s, err := parseSubject(usage, identities)
 	if err != nil {
-		a.fail.Fatalf("%v", err)
+		a.fail.Fatalf("ca: %v", err)
 	}
-	m, err := a.mint(s, a.cfg.Fault)
+	m, err := a.mint(s, fault)
 	if err != nil {
 		a.fail.Fatalf("%v", err)
 	}

@@ -3,6 +3,7 @@ package ca
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"fmt"
 	"sync"
 	"time"
 )
@@ -44,7 +45,7 @@ func (c *cache) find(usage x509.ExtKeyUsage, identities []string) (*slot, error)
 	}
 	subject, err := parseSubject(usage, identities)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("ca: %w", err)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -95,7 +95,7 @@ func (cfg *Config) validate() error {
 		}
 	}
 	if i := slices.Index(cfg.CrossSignedBy, nil); i >= 0 {
-		return fmt.Errorf("ca: Config.CrossSignedBy[%d]: nil", i)
+		return fmt.Errorf("ca: Config.CrossSignedBy[%d]: is nil", i)
 	}
 	return validStatusURL(cfg.StatusURL)
 }

@@ -1,6 +1,9 @@
 package ca_test
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -71,7 +74,7 @@ func ExampleAuthority_ServerTLS() {
 }
 
 // A client that is known to the server by an e-mail address.
-func ExampleAuthority_ClientTLS() {
+func ExampleAuthority_MutualTLS() {
 	authority, err := ca.Generate(nil)
 	if err != nil {
 		log.Fatal(err)
@@ -79,8 +82,7 @@ func ExampleAuthority_ClientTLS() {
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, "hello, ", r.TLS.PeerCertificates[0].EmailAddresses[0])
 	}))
-	srv.TLS = authority.ServerTLS("127.0.0.1")
-	srv.TLS.ClientAuth = tls.RequireAndVerifyClientCert
+	srv.TLS = authority.MutualTLS("127.0.0.1")
 	srv.StartTLS()
 	defer srv.Close()
 
@@ -177,6 +179,29 @@ func ExampleAuthority_RotateRootCrossSigned() {
 	// not crossed: refused and 200 OK
 }
 
+// A certificate for a key that its owner keeps, as a server has it that makes its
+// own requests.
+func ExampleAuthority_SignRequest() {
+	authority, err := ca.Generate(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		log.Fatal(err)
+	}
+	request, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{DNSNames: []string{"www.example.com"}}, key)
+	if err != nil {
+		log.Fatal(err)
+	}
+	cert, err := authority.SignRequest(request)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(cert.Leaf.DNSNames, key.PublicKey.Equal(cert.Leaf.PublicKey))
+	// Output: [www.example.com] true
+}
+
 // A client that asks whether certificates are revoked needs somebody to ask.
 func ExampleAuthority_StatusHandler() {
 	status := httptest.NewUnstartedServer(nil)
@@ -210,6 +235,7 @@ func ExampleAuthority_StatusHandler() {
 	// Output: true 1
 }
 
+// Who would refuse this certificate, if its authority were trusted?
 func ExampleLint() {
 	authority, err := ca.Generate(nil)
 	if err != nil {

@@ -49,19 +49,10 @@ func (f Fault) Meaning() string {
 // For whatever host a server or a proxy is asked for, see [Config.Fault].
 func (a *Authority) IssueBroken(fault Fault, identities ...string) *Certificate {
 	a.fail.Helper()
-	_, err := fault.spoiler()
-	if err != nil {
-		a.fail.Fatalf("ca: IssueBroken: %v", err)
+	if _, err := fault.spoiler(); err != nil { // "" too, which issue would let pass
+		a.fail.Fatalf("ca: IssueBroken: fault %v", err)
 	}
-	s, err := parseSubject(anyUsage, identities)
-	if err != nil {
-		a.fail.Fatalf("%v", err)
-	}
-	m, err := a.mint(s, fault)
-	if err != nil {
-		a.fail.Fatalf("%v", err)
-	}
-	return &Certificate{*m.cert}
+	return a.issue(anyUsage, fault, identities)
 }
 
 // spoiler is how a fault comes about.
@@ -86,7 +77,7 @@ func (f Fault) spoiler() (*spoiler, error) {
 	for _, s := range all {
 		names = append(names, string(s.name))
 	}
-	return nil, fmt.Errorf("fault %q: there is none of that name, but %s", string(f), strings.Join(names, ", "))
+	return nil, fmt.Errorf("%q: there is none of that name, but %s", string(f), strings.Join(names, ", "))
 }
 
 // spoil applies a fault to a draft; "" leaves it as it is.
@@ -96,7 +87,7 @@ func (a *Authority) spoil(d *draft, fault Fault) error {
 	}
 	s, err := fault.spoiler()
 	if err != nil {
-		return err
+		return fmt.Errorf("fault %w", err)
 	}
 	if err := s.spoil(a, d); err != nil {
 		return fmt.Errorf("fault %q: %w", string(fault), err)

@@ -29,9 +29,9 @@ func TestFaultsHaveNamesAndMeanings(t *testing.T) {
 }
 
 func TestUnknownFault(t *testing.T) {
-	const want = `fault "expird": there is none of that name, but expired, not-yet-valid, `
+	const want = `"expird": there is none of that name, but expired, not-yet-valid, `
 	tb := fails(t, func(tb testing.TB) { ca.New(tb, nil).IssueBroken("expird", "a.test") })
-	if !strings.HasPrefix(tb.message, "ca: IssueBroken: "+want) {
+	if !strings.HasPrefix(tb.message, "ca: IssueBroken: fault "+want) {
 		t.Errorf("IssueBroken says %q", tb.message)
 	}
 	if _, err := ca.Generate(&ca.Config{Fault: "expird"}); err == nil || !strings.HasPrefix(err.Error(), "ca: Config.Fault: "+want) {

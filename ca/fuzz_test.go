@@ -20,7 +20,7 @@ func FuzzIdentity(f *testing.F) {
 	f.Fuzz(func(t *testing.T, identity string) {
 		first, err := parseSubject(anyUsage, []string{identity})
 		if err != nil {
-			if !strings.HasPrefix(err.Error(), "ca: identity ") {
+			if !strings.HasPrefix(err.Error(), "identity ") {
 				t.Errorf("error %v", err)
 			}
 			return

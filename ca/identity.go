@@ -46,7 +46,7 @@ func parseSubject(usage x509.ExtKeyUsage, identities []string) (subject, error) 
 	var s subject
 	for _, identity := range identities {
 		if err := s.add(identity); err != nil {
-			return subject{}, fmt.Errorf("ca: identity %q: %w", identity, err)
+			return subject{}, fmt.Errorf("identity %q: %w", identity, err)
 		}
 	}
 	s.usage = usage

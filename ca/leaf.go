@@ -49,7 +49,7 @@ type draft struct {
 func (a *Authority) LeafWith(fault Fault, edit func(*x509.Certificate), identities ...string) (*tls.Certificate, error) {
 	s, err := parseSubject(anyUsage, identities)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("ca: %w", err)
 	}
 	m, err := a.mint(s, fault, edit)
 	if err != nil {

@@ -22,7 +22,7 @@ func (a *Authority) SignRequest(request []byte) (*Certificate, error) {
 		return nil, fmt.Errorf("ca: signing request: %w", err)
 	}
 	if a.cfg.Fault != "" {
-		return nil, fmt.Errorf("ca: signing request: with Config.Fault %q", string(a.cfg.Fault))
+		return nil, fmt.Errorf("ca: signing request: Config.Fault is %q: for keys of others nothing is broken", string(a.cfg.Fault))
 	}
 	s, err := parseSubject(anyUsage, identitiesOf(csr))
 	if err != nil {

@@ -107,7 +107,7 @@ func TestBadRequests(t *testing.T) {
 		{pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: good}), `its PEM is a "CERTIFICATE"`},
 		{forged, "its signature is not by its key: "},
 		{request(t, key, &x509.CertificateRequest{}), "it names nobody: neither alternative names nor a common name"},
-		{request(t, key, &x509.CertificateRequest{DNSNames: []string{"a b"}}), `ca: identity "a b": ' ' cannot be in a host name`},
+		{request(t, key, &x509.CertificateRequest{DNSNames: []string{"a b"}}), `identity "a b": ' ' cannot be in a host name`},
 		{request(t, key, &x509.CertificateRequest{DNSNames: []string{"a.test"}, URIs: []*url.URL{uri}}), `alternative name "spiffe://a.test/b": URIs are not issued`},
 	} {
 		_, err := ca.New(t, nil).SignRequest(c.request)
@@ -115,7 +115,7 @@ func TestBadRequests(t *testing.T) {
 			t.Errorf("error %v\n want %s…", err, want)
 		}
 	}
-	if _, err := ca.New(t, &ca.Config{Fault: "expired"}).SignRequest(good); err == nil || err.Error() != `ca: signing request: with Config.Fault "expired"` {
+	if _, err := ca.New(t, &ca.Config{Fault: "expired"}).SignRequest(good); err == nil || err.Error() != `ca: signing request: Config.Fault is "expired": for keys of others nothing is broken` {
 		t.Errorf("error %v", err)
 	}
 }

@@ -169,7 +169,7 @@ func TestBadStatusURL(t *testing.T) {
 			t.Errorf("error %v\n want %s", err, want)
 		}
 	}
-	if _, err := ca.Generate(&ca.Config{CrossSignedBy: []*ca.Authority{nil}}); err == nil || err.Error() != "ca: Config.CrossSignedBy[0]: nil" {
+	if _, err := ca.Generate(&ca.Config{CrossSignedBy: []*ca.Authority{nil}}); err == nil || err.Error() != "ca: Config.CrossSignedBy[0]: is nil" {
 		t.Errorf("error %v", err)
 	}
 }

@@ -125,16 +125,20 @@ func (g *gamble) act(t *testing.T, network *linkdelay.Network, conns []net.Conn,
 	}
 }
 
+// addScripts gives a fuzz test n scripts to begin with.
+func addScripts(f *testing.F, n, size int) {
+	for seed := range n {
+		script := make([]byte, size)
+		rand.NewChaCha8([32]byte{byte(seed), byte(size)}).Read(script)
+		f.Add(script)
+	}
+}
+
 // In = delivered + dropped + queued + in flight at every moment, whatever the
 // link, the traffic and what is done to them; and with streams that are not
 // stranded or reset, what is read are the bytes that were written.
 func FuzzLedgersBalance(f *testing.F) {
-	for seed := range uint64(24) {
-		script := make([]byte, 200)
-		rng := rand.NewChaCha8([32]byte{byte(seed)})
-		rng.Read(script)
-		f.Add(script)
-	}
+	addScripts(f, 24, 200)
 	f.Fuzz(func(t *testing.T, script []byte) {
 		if len(script) > 2000 {
 			return
@@ -166,12 +170,7 @@ func FuzzLedgersBalance(f *testing.F) {
 
 // What arrives is what was written, in order, whatever the path.
 func FuzzBytesArriveIntact(f *testing.F) {
-	for seed := range uint64(16) {
-		script := make([]byte, 80)
-		rng := rand.NewChaCha8([32]byte{1, byte(seed)})
-		rng.Read(script)
-		f.Add(script)
-	}
+	addScripts(f, 16, 80)
 	f.Fuzz(func(t *testing.T, script []byte) {
 		if len(script) > 1000 {
 			return

@@ -38,7 +38,7 @@ func TestConnsConformInRealTime(t *testing.T) {
 		{"memory with loss", linkdelay.StartNetwork, both(linkdelay.Path{Delay: 200 * us, Loss: 0.001, Buffer: 64 << 10})},
 		{"loopback with a rate", linkdelay.StartLoopback, both(linkdelay.Path{Delay: 200 * us, Rate: 1e9})},
 		{"loopback without delay", linkdelay.StartLoopback, linkdelay.Link{}},
-		{"loopback with 2 ms", linkdelay.StartLoopback, linkdelay.RTT(4 * time.Millisecond)},
+		{"loopback with 1 ms", linkdelay.StartLoopback, linkdelay.RTT(2 * time.Millisecond)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel() // they mostly wait

@@ -6,7 +6,8 @@ import (
 	"example.com/wiretest/netlog"
 )
 
-// Wire is a Link at work, which can be changed while it carries traffic. No
+// Wire is a Link at work, which can be changed while it carries traffic: that
+// of two hosts is [Network.Wire], a Relay and a Wrapper have one of their own. No
 // method but WaitFor blocks, and none reorders what is on its way. All may be
 // called from several goroutines at once.
 type Wire struct {

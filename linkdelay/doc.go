@@ -8,7 +8,11 @@
 //			go http.Serve(ln, handler)
 //			tr := &http.Transport{DialContext: network.Host("pc.test").DialContext}
 //			start := time.Now()
-//			(&http.Client{Transport: tr}).Get("http://origin.test/")
+//			resp, err := (&http.Client{Transport: tr}).Get("http://origin.test/")
+//			if err != nil {
+//				t.Fatal(err)
+//			}
+//			resp.Body.Close()        // or the transport waits for it after the bubble's end
 //			t.Log(time.Since(start)) // 200ms: one round trip to connect, one to ask
 //		})
 //	}
@@ -35,10 +39,11 @@
 // # Streams in memory
 //
 // Write never blocks: what was written waits in memory until it is sent and
-// read, unless [Path].Buffer bounds it. (A client of HTTP/2 holds a mutex while it writes; if that
-// write blocked, whoever waits for the mutex would stop virtual time.) So do not
-// write without end to a peer that does not read; and a loop that writes until a
-// deadline never ends in a bubble, where time moves only when all wait.
+// read, unless Path.Buffer bounds it. (A client of HTTP/2 holds a mutex while it
+// writes; if that write blocked, whoever waits for the mutex would stop virtual
+// time.) So do not write without end to a peer that does not read; and a loop
+// that writes until a deadline never ends in a bubble, where time moves only when
+// all wait.
 //
 // Close delivers what was written, then FIN; the peer reads all of it, then
 // io.EOF. What reaches a connection that is closed is answered by a reset, and

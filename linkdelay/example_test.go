@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"regexp"
 	"testing"
@@ -13,6 +14,27 @@ import (
 
 	"example.com/wiretest/linkdelay"
 )
+
+// How long does a request take over 100 ms of round trip? In a test, which has
+// its t, the two lines around the bubble are not needed.
+func Example() {
+	test("Example", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			network := linkdelay.NewNetwork(t, linkdelay.RTT(100*time.Millisecond))
+			ln, _ := network.Host("origin.test").Listen(t.Context(), "tcp", ":80")
+			go http.Serve(ln, http.NotFoundHandler()) // ends with the Network
+			tr := &http.Transport{DialContext: network.Host("pc.test").DialContext}
+			start := time.Now()
+			resp, err := (&http.Client{Transport: tr}).Get("http://origin.test/")
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()              // or the transport waits for it after the bubble's end
+			fmt.Println(time.Since(start)) // one round trip to connect, one to ask
+		})
+	})
+	// Output: 200ms
+}
 
 // A Network without a test, in real time.
 func ExampleStartNetwork() {
@@ -37,8 +59,7 @@ func ExampleStartNetwork() {
 	// dial tcp nowhere.test:80: lookup nowhere.test: no such host; the Network has origin.test, pc.test
 }
 
-// A Network in virtual time. A test has its t; only the Example needs
-// testing.RunTests.
+// A Network in virtual time, with a link that is not like the others.
 func ExampleNewNetwork() {
 	test("ExampleNewNetwork", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -76,21 +97,6 @@ func ExampleEachWorld() {
 	// Output:
 	// hello from ExampleEachWorld/memory
 	// hello from ExampleEachWorld/loopback
-}
-
-// test runs body once and prints nothing by itself; testing.RunTests alone would
-// run it -count times, and write its name into the Example's output under -v.
-func test(name string, body func(t *testing.T)) {
-	verbose := flag.Lookup("test.v").Value.String()
-	flag.Set("test.v", "false")
-	defer flag.Set("test.v", verbose)
-	ran := false
-	testing.RunTests(regexp.MatchString, []testing.InternalTest{{Name: name, F: func(t *testing.T) {
-		if !ran {
-			ran = true
-			body(t)
-		}
-	}}})
 }
 
 // A link that is changed while it carries traffic, and watched.
@@ -136,4 +142,19 @@ func ExampleNth() {
 	// Output:
 	// 5840 bytes after 50ms
 	// 8760 bytes after 150ms
+}
+
+// test runs body once and prints nothing by itself; testing.RunTests alone would
+// run it -count times, and write its name into the Example's output under -v.
+func test(name string, body func(t *testing.T)) {
+	verbose := flag.Lookup("test.v").Value.String()
+	flag.Set("test.v", "false")
+	defer flag.Set("test.v", verbose)
+	ran := false
+	testing.RunTests(regexp.MatchString, []testing.InternalTest{{Name: name, F: func(t *testing.T) {
+		if !ran {
+			ran = true
+			body(t)
+		}
+	}}})
 }

@@ -3,6 +3,7 @@ package linkdelay_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"runtime"
@@ -39,6 +40,20 @@ func accept(t testing.TB, ln net.Listener) net.Conn {
 	conn, err := ln.Accept()
 	require.NoError(t, err)
 	return conn
+}
+
+// serveEchoes sends each client back what it sends, until ln is closed.
+func serveEchoes(ln net.Listener) {
+	for {
+		conn, err := ln.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			defer conn.Close()
+			io.Copy(conn, conn)
+		}()
+	}
 }
 
 // connectPair connects pc.test to origin.test.

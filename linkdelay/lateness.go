@@ -9,7 +9,7 @@ import (
 // Lateness is a distribution of how late releases were; the quantiles are exact
 // to an eighth of their value.
 type Lateness struct {
-	N                int64
+	N                int64 // of releases
 	Median, P99, Max time.Duration
 }
 

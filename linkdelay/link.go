@@ -82,8 +82,8 @@ type Path struct {
 type Shape uint8
 
 const (
-	Uniform Shape = iota
-	Normal
+	Uniform Shape = iota // any value is as likely as another
+	Normal               // most are close to the mean
 )
 
 // Burst is loss that comes in bursts, Gilbert and Elliott's model in time: good

@@ -48,7 +48,7 @@ func TestMistakenNamesAreRefused(t *testing.T) {
 		strings.Repeat("a.", 150): "has 299 bytes; a name has at most 253",
 		"pc.test:80":              "has byte ':'; letters, digits, '-' and '_' only (an international name is written as xn--…)",
 	} {
-		text := "linkdelay: Host: name " + quoted(name) + " " + why
+		text := "linkdelay: Host: " + quoted(name) + ": " + why
 		require.PanicsWithError(t, text, func() { network.Host(name) })
 	}
 	require.PanicsWithError(t, `linkdelay: SetLink: "pc.test" and "PC.test" are one host, and a host has no link to itself`,

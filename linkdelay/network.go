@@ -178,7 +178,7 @@ func (n *Network) host(name string) (*Host, error) {
 		return h, nil
 	}
 	if err := checkName(key); err != nil {
-		return nil, fmt.Errorf("linkdelay: Host: name %q %w", name, err)
+		return nil, fmt.Errorf("linkdelay: Host: %q: %w", name, err)
 	}
 	h := &Host{network: n, name: key}
 	n.hosts[key] = h

@@ -54,7 +54,7 @@ type Ledger struct {
 
 // Segments counts transmissions of segments.
 type Segments struct {
-	Sent     int64
+	Sent     int64 // repetitions included
 	Lost     map[Cause]int64
 	Resent   int64 // after the first transmission
 	Probes   int64 // tail loss probes among them (RFC 8985, section 7)

@@ -199,18 +199,7 @@ func TestThousandConnectionsLeaveNothing(t *testing.T) {
 	checkLeaks(t)
 	virtual(t, linkdelay.RTT(20*ms), func(t *testing.T, network *linkdelay.Network) {
 		ln := listen(t, network.Host("origin.test"), ":443")
-		go func() {
-			for {
-				conn, err := ln.Accept()
-				if err != nil {
-					return
-				}
-				go func() {
-					defer conn.Close()
-					io.Copy(conn, conn)
-				}()
-			}
-		}()
+		go serveEchoes(ln)
 		var wg sync.WaitGroup
 		for range 1000 {
 			wg.Go(func() {

@@ -71,7 +71,7 @@ func TestWiresRefuseMistakes(t *testing.T) {
 		func() { wire.BlockAfter(linkdelay.Count{Datagrams: -1}) })
 	require.PanicsWithError(t, `linkdelay: Wire: "a.test" and "A.test" are one host, and a host has no link to itself`,
 		func() { network.Wire("a.test", "A.test") })
-	require.PanicsWithError(t, `linkdelay: Host: name "" means the host itself, on every host`,
+	require.PanicsWithError(t, `linkdelay: Host: "": means the host itself, on every host`,
 		func() { network.Wire("", "b.test") })
 }
 

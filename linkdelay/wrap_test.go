@@ -58,7 +58,7 @@ var wrapped = map[string]func(w *linkdelay.Wrapper) (near, far net.Conn, err err
 func TestWrappedConnsConform(t *testing.T) {
 	checkLeaks(t)
 	for name, pair := range wrapped {
-		for delay, link := range map[string]linkdelay.Link{"no delay": {}, "2 ms": linkdelay.RTT(4 * ms)} {
+		for delay, link := range map[string]linkdelay.Link{"no delay": {}, "1 ms": linkdelay.RTT(2 * ms)} {
 			t.Run(name+" with "+delay, func(t *testing.T) {
 				t.Parallel() // they mostly wait
 				nettest.TestConn(t, func() (net.Conn, net.Conn, func(), error) {
