@@ -9,6 +9,10 @@ import (
 
 type event = chromefile.Event
 
+// The way of a NetLog is from read, by which chromefile splits the bytes into
+// events, through the handlers here, which collect, to conclude, which makes a Log
+// of that, and what Log.Findings then says of it.
+
 // chrome follows the events of one NetLog. Chromium gives an id to each thing
 // that lives (a request, a job, a socket, a session), and an event names at most
 // one other thing: how a request came to its connection is found by going from

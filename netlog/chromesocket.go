@@ -46,11 +46,14 @@ type conduit struct {
 	left     bool // out of the Log
 }
 
-func (c *chrome) carrier(e *event) *conduit {
-	k := c.carriers[e.Source.ID]
+func (c *chrome) carrier(e *event) *conduit { return c.conduit(e.Source.ID, e) }
+
+// conduit is that of an id, of which e may be the first that is heard.
+func (c *chrome) conduit(id int64, e *event) *conduit {
+	k := c.carriers[id]
 	if k == nil {
-		k = &conduit{id: e.Source.ID, seen: e.Time}
-		c.carriers[k.id] = k
+		k = &conduit{id: id, seen: e.Time}
+		c.carriers[id] = k
 	}
 	return k
 }
@@ -170,11 +173,7 @@ func (c *chrome) handedOut(e *event) {
 	if !ok {
 		return
 	}
-	k := c.carriers[id]
-	if k == nil {
-		k = &conduit{id: id, seen: e.Time}
-		c.carriers[id] = k
-	}
+	k := c.conduit(id, e)
 	if k.handles++; k.firstHandle.IsZero() {
 		k.firstHandle = e.Time
 	}

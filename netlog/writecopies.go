@@ -1,7 +1,6 @@
 package netlog
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -51,17 +50,8 @@ func (l *Log) copies() *copies {
 		c.requests = append(c.requests, one)
 	}
 	for i, s := range l.stalls {
-		one := stallKept{stallForm: stallForm(s), Index: i}
-		one.Start = one.Start.UTC()
-		if i < len(o.stalls) {
-			f := &o.stalls[i]
-			one.Event, one.Source, one.Times = f.ref.name, f.ref.source, f.times
-			if f.carrier != nil {
-				one.Carrier = f.carrier.c.ID
-			}
-		}
 		c.byID[s.Request] = append(c.byID[s.Request], i)
-		c.stalls = append(c.stalls, one)
+		c.stalls = append(c.stalls, s.kept(i, o))
 	}
 	for _, n := range c.notes {
 		if c.epoch.IsZero() || n.Time.Before(c.epoch) {
@@ -79,6 +69,20 @@ func (r *ConnectionRecord) kept(f *carrierFacts) *connectionKept {
 	}
 	if f != nil {
 		one.Source, one.Session, one.SelfSigned, one.Root, one.Check, one.Intercepted = f.source, f.session, f.selfSigned, f.root, f.check, f.intercepted
+	}
+	return one
+}
+
+func (s Stall) kept(index int, o *origin) stallKept {
+	one := stallKept{stallForm: stallForm(s), Index: index}
+	one.Start = one.Start.UTC()
+	if index >= len(o.stalls) {
+		return one
+	}
+	f := &o.stalls[index]
+	one.Event, one.Source, one.Times = f.ref.name, f.ref.source, f.times
+	if f.carrier != nil {
+		one.Carrier = f.carrier.c.ID
 	}
 	return one
 }
@@ -179,6 +183,6 @@ func (e *emitter) things() []thing {
 	for _, n := range c.notes {
 		all = append(all, thing{n.Time, func() []told { return c.tellNote(n) }})
 	}
-	slices.SortStableFunc(all[1:], func(a, b thing) int { return cmp.Compare(a.start.Compare(b.start), 0) })
+	slices.SortStableFunc(all[1:], func(a, b thing) int { return a.start.Compare(b.start) })
 	return all
 }

@@ -106,7 +106,7 @@ func (f *flow) sniff(p []byte, now time.Time) int {
 	const preface = http2.ClientPreface // RFC 9113, section 3.4
 	for i, c := range p {
 		if c != preface[f.prefix] {
-			f.parser = &h1Requests{h1: &f.tap.h1, flow: f}
+			f.parser = &h1Requests{h1Messages: h1Messages{h1: &f.tap.h1, flow: f}}
 			f.push([]byte(preface[:f.prefix]), 0, now)
 			return i
 		}
@@ -126,7 +126,7 @@ func (f *flow) answerParser(first byte) parser {
 	if first == 0 || first != 'H' && f.tap.cfg.Protocol == "h2" {
 		return &f.tap.http2().down
 	}
-	return &h1Answers{h1: &f.tap.h1, flow: f}
+	return &h1Answers{h1Messages{h1: &f.tap.h1, flow: f}}
 }
 
 // followed returns how many of the last n bytes stand before what stopped the

@@ -9,42 +9,17 @@ import (
 )
 
 // h1Answers is the parser of the server's direction.
-type h1Answers struct {
-	h1     *h1Conn
-	flow   *flow
-	head   h1Head
-	body   h1Body
-	inBody bool
-	at     int64     // of the message
-	start  time.Time // of the message
-}
+type h1Answers struct{ h1Messages }
 
 func (a *h1Answers) feed(p []byte, at int64, now time.Time) *malformed {
 	for len(p) > 0 && !a.h1.tap.opaque {
-		n, why := a.step(p, at, now)
+		n, why := a.step(a, p, at, now)
 		if why != "" {
 			return &malformed{a.at, fmt.Sprintf("wire: http/1.1: answer at byte %d: %s", a.at, why)}
 		}
 		p, at = p[n:], at+int64(n)
 	}
 	return nil
-}
-
-func (a *h1Answers) step(p []byte, at int64, now time.Time) (int, string) {
-	if a.inBody {
-		return a.takeBody(p)
-	}
-	if n := a.head.blank(p); n > 0 {
-		return n, ""
-	}
-	if len(a.head.buf) == 0 {
-		a.at, a.start = at, now
-	}
-	n, whole, why := a.head.take(p)
-	if whole {
-		why = a.headDone()
-	}
-	return n, why
 }
 
 func (a *h1Answers) takeBody(p []byte) (int, string) {
@@ -62,7 +37,7 @@ func (a *h1Answers) takeBody(p []byte) (int, string) {
 	return part.used, why
 }
 
-func (a *h1Answers) headDone() string {
+func (a *h1Answers) headDone(time.Time) string {
 	length := int64(len(a.head.buf))
 	m, why := parseAnswer(a.head.buf)
 	a.head.reset()

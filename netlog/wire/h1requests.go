@@ -36,14 +36,8 @@ func (x *exchange) update(change func(*netlog.Request)) {
 
 // h1Requests is the parser of the client's direction.
 type h1Requests struct {
-	h1     *h1Conn
-	flow   *flow
-	head   h1Head
-	body   h1Body
-	inBody bool
+	h1Messages
 	now    *exchange // whose body is coming
-	at     int64     // of the message
-	start  time.Time // of the message
 	paused bool      // behind a CONNECT that was not answered yet
 	blind  bool      // what came then looked like a tunnel
 }
@@ -56,30 +50,13 @@ func (r *h1Requests) feed(p []byte, at int64, now time.Time) *malformed {
 		if r.blind = r.blind || r.paused; r.blind {
 			return nil
 		}
-		n, why := r.step(p, at, now)
+		n, why := r.step(r, p, at, now)
 		if why != "" {
 			return &malformed{r.at, fmt.Sprintf("wire: http/1.1: request at byte %d: %s", r.at, why)}
 		}
 		p, at = p[n:], at+int64(n)
 	}
 	return nil
-}
-
-func (r *h1Requests) step(p []byte, at int64, now time.Time) (int, string) {
-	if r.inBody {
-		return r.takeBody(p)
-	}
-	if n := r.head.blank(p); n > 0 {
-		return n, ""
-	}
-	if len(r.head.buf) == 0 {
-		r.at, r.start = at, now
-	}
-	n, whole, why := r.head.take(p)
-	if whole {
-		why = r.headDone(now)
-	}
-	return n, why
 }
 
 func (r *h1Requests) takeBody(p []byte) (int, string) {
