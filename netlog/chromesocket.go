@@ -58,16 +58,19 @@ func (c *chrome) conduit(id int64, e *event) *conduit {
 	return k
 }
 
+// onCarrier has do called for events of sockets and tunnels.
+func (c *chrome) onCarrier(name string, do func(k *conduit, e *event)) {
+	c.on(name, func(e *event) {
+		switch e.Source.Type {
+		case chromefile.SourceSocket, chromefile.SourceProxySocket:
+			do(c.carrier(e), e)
+		}
+	})
+}
+
 // onSockets follows TCP connections, and tunnels over them.
 func (c *chrome) onSockets() {
-	of := func(name string, do func(k *conduit, e *event)) {
-		c.on(name, func(e *event) {
-			switch e.Source.Type {
-			case chromefile.SourceSocket, chromefile.SourceProxySocket:
-				do(c.carrier(e), e)
-			}
-		})
-	}
+	of := c.onCarrier
 	of(chromefile.TCPConnect, c.tcpConnect)
 	of(chromefile.SocketInUse, c.socketInUse)
 	of(chromefile.SendTunnelHeaders, c.tunnelAsked)

@@ -51,14 +51,7 @@ const (
 )
 
 func (c *chrome) onTLS() {
-	of := func(name string, do func(k *conduit, e *event)) {
-		c.on(name, func(e *event) {
-			switch e.Source.Type {
-			case chromefile.SourceSocket, chromefile.SourceProxySocket:
-				do(c.carrier(e), e)
-			}
-		})
-	}
+	of := c.onCarrier
 	of(chromefile.SSLConnect, c.sslConnect)
 	of(chromefile.SSLMessageSent, c.sslMessageSent)
 	of(chromefile.SSLCertificates, func(k *conduit, e *event) { k.tls.cert = firstCert(e.Params) })

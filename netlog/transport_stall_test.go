@@ -38,6 +38,15 @@ func inMemory(cfg *tls.Config, handler http.Handler) (*http.Transport, func()) {
 	}
 }
 
+// dialsIn has each dial take that long.
+func dialsIn(base *http.Transport, took time.Duration) {
+	dial := base.DialContext
+	base.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		time.Sleep(took)
+		return dial(ctx, network, addr)
+	}
+}
+
 // Twenty requests that take 100 ms each over six connections: the figures of a
 // queue, to the nanosecond.
 func TestStallsOfMaxConnsPerHostInVirtualTime(t *testing.T) {
@@ -81,11 +90,7 @@ func TestStallsThatEndInADial(t *testing.T) {
 		base, stop := inMemory(nil, work)
 		defer stop()
 		base.MaxConnsPerHost, base.DisableKeepAlives = 2, true
-		dial := base.DialContext
-		base.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
-			time.Sleep(10 * time.Millisecond) // a wait for one's own dial is no stall
-			return dial(ctx, network, addr)
-		}
+		dialsIn(base, 10*time.Millisecond) // a wait for one's own dial is no stall
 		log := netlog.New(t)
 		client := &http.Client{Transport: netlog.NewTransport(base, log)}
 		var wg sync.WaitGroup
@@ -177,11 +182,7 @@ func TestStallForTheOneH2Connection(t *testing.T) {
 		defer stop()
 		base.MaxConnsPerHost, base.ForceAttemptHTTP2 = 1, true
 		base.TLSClientConfig = &tls.Config{InsecureSkipVerify: true}
-		dial := base.DialContext
-		base.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
-			time.Sleep(50 * time.Millisecond)
-			return dial(ctx, network, addr)
-		}
+		dialsIn(base, 50*time.Millisecond)
 		log := netlog.New(t)
 		client := &http.Client{Transport: netlog.NewTransport(base, log)}
 		var wg sync.WaitGroup
