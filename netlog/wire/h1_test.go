@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,7 +52,12 @@ func h1Exchanges() []scriptCase {
 			http/1.1 requests 1 most 1 {up} {down}: closed by client
 			0 http/1.1 POST https://a.test/: 200 up 74+2 down 103+0 ok
 		`,
-	}, {
+	}}
+}
+
+func h1Endings() []scriptCase {
+	const get = "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n"
+	return []scriptCase{{
 		name: "until the end",
 		script: new(script).upHeads(get).downHeads("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n").
 			down("all that\r\n\r\ncomes").closedBy("server"),
@@ -77,7 +83,12 @@ func h1Exchanges() []scriptCase {
 			0 http/1.1 POST https://a.test/: 413 up 52+6 down 45+0 ok
 			0 http/1.1 GET https://a.test/: 200 up 32+0 down 38+0 ok
 		`,
-	}, {
+	}}
+}
+
+func h1Tunnels() []scriptCase {
+	const get = "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n"
+	return []scriptCase{{
 		name: "upgrade to a tunnel, for as long as the connection lives",
 		script: new(script).upHeads("GET /ws HTTP/1.1\r\nHost: a.test\r\nUpgrade: websocket\r\n\r\n").
 			downHeads("HTTP/1.1 101 Switching\r\n\r\n").down("GET HTTP/1.1 200 OK\r\n\r\n").up(get).closedBy("client"),
@@ -161,8 +172,12 @@ func h1Oddities() []scriptCase {
 	}}
 }
 
+func h1Scripts() []scriptCase {
+	return slices.Concat(h1Exchanges(), h1Endings(), h1Tunnels(), h1Oddities())
+}
+
 func TestTapHTTP1Scripts(t *testing.T) {
-	for _, c := range append(h1Exchanges(), h1Oddities()...) {
+	for _, c := range h1Scripts() {
 		c.protocol = "http/1.1"
 		t.Run(c.name, c.requireAt)
 	}

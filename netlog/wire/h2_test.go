@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -70,7 +71,11 @@ func h2Exchanges() []scriptCase {
 			h2 requests 1 most 1 {up} {down}: closed by client
 			1 h2 GET https://a.test/: 304 up 9+0 down 17+0 ok
 		`,
-	}, {
+	}}
+}
+
+func h2Streams() []scriptCase {
+	return []scriptCase{{
 		name: "concurrent streams, answered out of order",
 		script: begin().upFrames(func(c *sender) {
 			c.get(1, "/1")
@@ -111,6 +116,19 @@ func h2Exchanges() []scriptCase {
 			1 h2 POST https://a.test/: 413 up 9+6 down 5+0 ok
 		`,
 	}, {
+		name: "the server's SETTINGS come first, and change",
+		script: new(script).downFrames(func(s *sender) {
+			s.WriteSettings(http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: 0xffffffff})
+		}).up(http2.ClientPreface).downFrames(func(s *sender) {
+			s.WriteSettings(http2.Setting{ID: http2.SettingMaxFrameSize, Val: 1 << 20}, http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: 12})
+		}).closedBy("client"),
+		want: `h2 requests 0 most 0 {up} {down} limit 12 unused: closed by client
+		`,
+	}}
+}
+
+func h2Endings() []scriptCase {
+	return []scriptCase{{
 		name: "resets, and what is under way behind them",
 		script: begin().upFrames(func(c *sender) {
 			c.post(1, "/1")
@@ -152,6 +170,20 @@ func h2Exchanges() []scriptCase {
 			5 h2 GET https://a.test/5: 0 up 7+0 down 0+0 refused by GOAWAY ENHANCE_YOUR_CALM last stream 1
 		`,
 	}, {
+		name: "the connection is cut",
+		script: begin().upFrames(func(c *sender) { c.get(1, "/") }).downFrames(func(s *sender) {
+			s.head(1, false, ":status", "200")
+			s.WriteData(1, false, []byte("hal"))
+		}).closedBy("reset"),
+		want: `
+			h2 requests 1 most 1 {up} {down}: reset by client
+			1 h2 GET https://a.test/: 200 up 9+0 down 1+3 connection closed before the answer ended: reset by client
+		`,
+	}}
+}
+
+func h2Targets() []scriptCase {
+	return []scriptCase{{
 		name: "CONNECT takes a stream and leaves the connection unused",
 		script: begin().upFrames(func(c *sender) {
 			c.head(1, false, ":method", "CONNECT", ":authority", "b.test:443")
@@ -180,30 +212,11 @@ func h2Exchanges() []scriptCase {
 			1 h2 GET http://by.host/: 0 up 10+0 down 0+0 connection closed before the answer ended: closed by client
 			3 h2 OPTIONS https://a.test:8443: 0 up 23+0 down 0+0 connection closed before the answer ended: closed by client
 		`,
-	}, {
-		name: "the connection is cut",
-		script: begin().upFrames(func(c *sender) { c.get(1, "/") }).downFrames(func(s *sender) {
-			s.head(1, false, ":status", "200")
-			s.WriteData(1, false, []byte("hal"))
-		}).closedBy("reset"),
-		want: `
-			h2 requests 1 most 1 {up} {down}: reset by client
-			1 h2 GET https://a.test/: 200 up 9+0 down 1+3 connection closed before the answer ended: reset by client
-		`,
 	}}
 }
 
 func h2Oddities() []scriptCase {
 	return []scriptCase{{
-		name: "the server's SETTINGS come first, and change",
-		script: new(script).downFrames(func(s *sender) {
-			s.WriteSettings(http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: 0xffffffff})
-		}).up(http2.ClientPreface).downFrames(func(s *sender) {
-			s.WriteSettings(http2.Setting{ID: http2.SettingMaxFrameSize, Val: 1 << 20}, http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: 12})
-		}).closedBy("client"),
-		want: `h2 requests 0 most 0 {up} {down} limit 12 unused: closed by client
-		`,
-	}, {
 		name: "a push promise keeps the table in step",
 		script: begin().upFrames(func(c *sender) { c.get(1, "/") }).downFrames(func(s *sender) {
 			s.WritePushPromise(http2.PushPromiseParam{StreamID: 1, PromiseID: 2, EndHeaders: true, PadLength: 3,
@@ -261,8 +274,12 @@ func h2Oddities() []scriptCase {
 	}}
 }
 
+func h2Scripts() []scriptCase {
+	return slices.Concat(h2Exchanges(), h2Streams(), h2Endings(), h2Targets(), h2Oddities())
+}
+
 func TestTapHTTP2Scripts(t *testing.T) {
-	for _, c := range append(h2Exchanges(), h2Oddities()...) {
+	for _, c := range h2Scripts() {
 		c.protocol = "h2"
 		t.Run(c.name, c.requireAt)
 	}

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,7 +12,7 @@ import (
 // FuzzTap wants any bytes of both sides to pass as they are, to be recorded
 // alike however they are cut, and to change by marks only.
 func FuzzTap(f *testing.F) {
-	for _, c := range append(append(h2Exchanges(), h2Oddities()...), append(h1Exchanges(), h1Oddities()...)...) {
+	for _, c := range slices.Concat(h2Scripts(), h1Scripts()) {
 		f.Add(c.script.bytes(true), c.script.bytes(false), true, byte(3))
 		f.Add(c.script.bytes(true), c.script.bytes(false), false, byte(11))
 	}
