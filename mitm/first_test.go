@@ -242,7 +242,7 @@ func TestRequestsThatAreNoneToAProxy(t *testing.T) {
 			eachWorld(t, serving(hello), func(t *testing.T, s *stage) {
 				conn := s.toProxy(t)
 				io.WriteString(conn, c.request)
-				conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+				conn.SetReadDeadline(time.Now().Add(patience))
 				reader := bufio.NewReader(conn)
 				resp, err := http.ReadResponse(reader, nil)
 				require.NoError(t, err)

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 // leftovers are the stacks of goroutines that run code of the proxy, after
 // they had time to end.
 func leftovers() (left string) {
-	for range 200 {
+	for range 1000 {
 		if left = ownStacks(); left == "" {
 			return ""
 		}

@@ -65,13 +65,13 @@ func TestLedgerPairsTheLegs(t *testing.T) {
 // a request that the client has in full, is so far.
 func synctestSettle(t *testing.T, settled func() bool) {
 	t.Helper()
-	for range 2000 {
+	for range patience / time.Millisecond {
 		if settled() {
 			return
 		}
 		time.Sleep(time.Millisecond)
 	}
-	t.Fatal("not settled after two seconds")
+	t.Fatalf("not settled after %v", patience)
 }
 
 func TestSixClientsShareOneConnectionToTheOrigin(t *testing.T) {

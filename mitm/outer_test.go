@@ -227,11 +227,12 @@ func TestTunnelsAreCounted(t *testing.T) {
 // A tunnel ends though its client does not read what waits for it.
 func TestTunnelInHTTP2EndsUnread(t *testing.T) {
 	linkdelay.EachWorld(t, linkdelay.Link{}, func(t *testing.T, network *linkdelay.Network) {
-		full := make(chan struct{})
+		full, gone := make(chan struct{}), make(chan struct{})
 		addr := accepting(t, network.Host("site.test"), func(conn net.Conn) {
 			io.WriteString(conn, strings.Repeat("x", 65_535+1))
 			<-full
 			resetConn(conn)
+			close(gone)
 		})
 		proxy := mitm.New(t, &mitm.Config{Mode: mitm.ExplicitTLS, Net: network.Host("proxy.test"), Passthrough: []string{"site.test"}})
 		s := outerH2(t, network, proxy).call(t)
@@ -240,6 +241,7 @@ func TestTunnelInHTTP2EndsUnread(t *testing.T) {
 		s.wantHead("200")
 		s.wantData(strings.Repeat("x", 65_535))
 		close(full)
+		<-gone
 		for range 10 { // of which one finds that the origin has gone
 			s.data("u")
 			time.Sleep(10 * time.Millisecond)

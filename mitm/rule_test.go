@@ -200,13 +200,18 @@ func TestLimitsOfNoRule(t *testing.T) {
 
 func TestRuleOfConnectionLimit(t *testing.T) {
 	s := under(mitm.Rule{Host: "*", Upstream: mitm.Leg{MaxConns: 2}})
-	s.origin.Handler = handler(func(http.ResponseWriter, *http.Request) { time.Sleep(10 * time.Millisecond) })
+	var release chan struct{}
+	s.origin.Handler = handler(func(http.ResponseWriter, *http.Request) { <-release })
 	s.up = alpn.HTTP11
 	eachWorld(t, s, func(t *testing.T, s *stage) {
+		release = make(chan struct{})
 		var wg sync.WaitGroup
 		for range 6 {
 			wg.Go(func() { s.get(t, "/") })
 		}
+		synctestSettle(t, func() bool { return len(carried(s.proxy.Log(), mitm.Downstream)) == 6 })
+		time.Sleep(100 * time.Millisecond) // from being recorded to waiting for a connection
+		close(release)
 		wg.Wait()
 		netlog.RequireConnections(t, s.proxy.Log(), 2, alpn.HTTP11, mitm.Upstream)
 		assert.Len(t, s.proxy.Log().Stalls(mitm.Upstream), 4)

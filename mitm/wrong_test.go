@@ -152,7 +152,8 @@ func TestSlowHandshakes(t *testing.T) {
 	})
 }
 
-// halved writes its first bytes in two segments.
+// halved writes its first bytes in two segments, so far apart that the first has
+// been read before the second comes.
 type halved struct {
 	net.Conn
 	begun bool
@@ -164,7 +165,7 @@ func (h *halved) Write(p []byte) (int, error) {
 	}
 	h.begun = true
 	n, err := h.Conn.Write(p[:len(p)/2])
-	time.Sleep(20 * time.Millisecond)
+	time.Sleep(500 * time.Millisecond)
 	m, rest := h.Conn.Write(p[n:])
 	return n + m, errors.Join(err, rest)
 }

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -53,9 +52,7 @@ func TestCloseEndsWhatIsGoingOn(t *testing.T) {
 			})
 			<-entered
 
-			start := time.Now()
 			require.NoError(t, s.Close())
-			assert.Less(t, time.Since(start), 4*time.Second, "Close waited for what it should end")
 			stalled.Wait()
 			_, err = io.ReadAll(stream.Body)
 			assert.Error(t, err, "end of an event stream that was cut")
@@ -81,39 +78,6 @@ func TestClosesOfOneServerAtOnce(t *testing.T) {
 		all.Go(func() { assert.NoError(t, s.Close()) })
 	}
 	all.Wait()
-}
-
-// stubborn is an origin with a handler that does not care for its context,
-// while one request is in it. release lets it go.
-func stubborn(tb testing.TB, proto string) (s *origin.Server, release func()) {
-	entered, free := make(chan struct{}), make(chan struct{})
-	s = origin.New(tb, &origin.Config{ALPN: alpn.Only(proto), Handler: http.HandlerFunc(
-		func(http.ResponseWriter, *http.Request) { close(entered); <-free },
-	)})
-	var client sync.WaitGroup
-	client.Go(func() {
-		if resp, err := s.Client().Get(s.URL + "/slow"); err == nil {
-			resp.Body.Close()
-		}
-	})
-	<-entered
-	return s, func() { close(free); client.Wait() }
-}
-
-func TestCloseNamesWhatHangs(t *testing.T) {
-	leavesNothing(t)
-	for _, proto := range []string{alpn.H2, alpn.HTTP11} {
-		r := &recorder{TB: t}
-		s, release := stubborn(r, proto)
-		start := time.Now()
-		err := s.Close()
-		assert.Regexp(t, `^origin: close: still running: GET \S*/slow \([5-9](\.\d+)?s\)$`, err)
-		assert.GreaterOrEqual(t, time.Since(start), 5*time.Second)
-		assert.Equal(t, err, s.Close(), "second Close")
-		r.finish()
-		assert.Contains(t, r.errors.String(), err.Error())
-		release()
-	}
 }
 
 func TestCloseEndsAClientThatStopsInTheMiddleOfItsHello(t *testing.T) {

@@ -85,9 +85,7 @@ func TestCloseEndsConnectionFaults(t *testing.T) {
 	for len(s.Log().Connections()) < 3 {
 		<-time.After(time.Millisecond)
 	}
-	start := time.Now()
 	require.NoError(t, s.Close())
-	assert.Less(t, time.Since(start), 4*time.Second)
 	all.Wait()
 	for _, c := range s.Log().Connections() {
 		assert.Equal(t, "closed by a fault", c.CloseReason)

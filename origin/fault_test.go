@@ -170,10 +170,8 @@ func TestCloseEndsFaults(t *testing.T) {
 		for len(s.Log().Requests()) < 6 || len(queue.Log().Requests()) < 6 {
 			<-time.After(time.Millisecond)
 		}
-		start := time.Now()
 		assert.NoError(t, s.Close())
 		assert.NoError(t, queue.Close())
-		assert.Less(t, time.Since(start), 4*time.Second)
 		all.Wait()
 	}
 }

@@ -29,7 +29,7 @@ func post(t *testing.T, s *origin.Server, agent, body string) *http.Response {
 
 // next is the next report, which must be there or come soon.
 func next(t *testing.T, s *origin.Server) (*origin.Report, error) {
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	return s.Report(ctx)
 }
