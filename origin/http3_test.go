@@ -3,16 +3,10 @@ package origin_test
 import (
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptrace"
-	"net/textproto"
-	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -22,7 +16,6 @@ import (
 	"github.com/quic-go/quic-go/http3"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"golang.org/x/net/http2"
 
 	"example.com/wiretest/alpn"
 	"example.com/wiretest/linkdelay"
@@ -251,144 +244,6 @@ func TestResumptionAndEarlyDataOverHTTP3(t *testing.T) {
 	})
 }
 
-func TestCloseEndsHTTP3WithStreamsOpen(t *testing.T) {
-	eachWorld(t, linkdelay.RTT(2*time.Millisecond), func(t *testing.T, network *linkdelay.Network) {
-		entered := make(chan struct{}, 1)
-		mux := http.NewServeMux()
-		mux.HandleFunc("/events", events)
-		mux.HandleFunc("/stalled", func(w http.ResponseWriter, r *http.Request) {
-			entered <- struct{}{}
-			<-r.Context().Done()
-		})
-		s, err := origin.Start(&origin.Config{Net: network.Host("origin.test"), Handler: mux, HTTP3: &origin.HTTP3{}})
-		require.NoError(t, err)
-		client := &http.Client{Transport: s.HTTP3Transport(network.Host("pc.test"))}
-		stream, err := client.Get(s.URL + "/events")
-		require.NoError(t, err)
-		var stalled sync.WaitGroup
-		stalled.Go(func() {
-			_, err := client.Get(s.URL + "/stalled")
-			assert.Error(t, err, "answer of a stalled handler")
-		})
-		<-entered
-		require.NoError(t, s.Close())
-		stalled.Wait()
-		_, err = io.ReadAll(stream.Body)
-		assert.Error(t, err, "end of an event stream that was cut")
-		c := s.Log().Connections()[0]
-		assert.False(t, c.Closed.IsZero())
-		assert.Equal(t, 2, c.MaxStreams)
-		for _, q := range s.Log().Requests() {
-			assert.Contains(t, q.Err, "connection closed before the answer ended: closed by", q.URL)
-		}
-		_, err = client.Get(s.URL)
-		assert.Error(t, err, "a client of a closed origin")
-	})
-}
-
-// A network that is closed under an origin takes its sockets away.
-func TestNetworkThatIsClosedUnderHTTP3(t *testing.T) {
-	eachWorld(t, linkdelay.RTT(2*time.Millisecond), func(t *testing.T, network *linkdelay.Network) {
-		entered := make(chan struct{})
-		s, err := origin.Start(&origin.Config{Net: network.Host("origin.test"), HTTP3: &origin.HTTP3{}, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			close(entered)
-			<-r.Context().Done()
-		})})
-		require.NoError(t, err)
-		var asked sync.WaitGroup
-		asked.Go(func() {
-			_, err := (&http.Client{Transport: s.HTTP3Transport(network.Host("pc.test"))}).Get(s.URL)
-			assert.Error(t, err)
-		})
-		<-entered
-		require.NoError(t, network.Close())
-		asked.Wait()
-		require.NoError(t, s.Close())
-		assert.False(t, s.Log().Connections()[0].Closed.IsZero())
-	})
-}
-
-func TestCloseNamesTheHandlersOfHTTP3ThatHang(t *testing.T) {
-	h3.Bubble(t, nil, func(t *testing.T) {
-		network := linkdelay.NewNetwork(t, linkdelay.RTT(time.Millisecond))
-		release, entered := make(chan struct{}), make(chan struct{})
-		s, err := origin.Start(&origin.Config{Net: network.Host("origin.test"), HTTP3: &origin.HTTP3{}, Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-			close(entered)
-			<-release
-		})})
-		require.NoError(t, err)
-		go (&http.Client{Transport: s.HTTP3Transport(network.Host("pc.test"))}).Get(s.URL + "/stubborn")
-		<-entered
-		defer close(release)
-		assert.ErrorContains(t, s.Close(), "origin: close: still running: GET /stubborn (5.0s)")
-	})
-}
-
-func TestRestartOnTheSamePort(t *testing.T) {
-	eachWorld(t, linkdelay.RTT(2*time.Millisecond), func(t *testing.T, network *linkdelay.Network) {
-		pc := network.Host("pc.test")
-		first, err := origin.Start(&origin.Config{Net: network.Host("origin.test"), Handler: hello, HTTP3: &origin.HTTP3{}})
-		require.NoError(t, err)
-		dialer := &h3.Dialer{ListenPacket: pc.ListenPacket}
-		defer dialer.Close()
-		var told context.Context // ends with the client's connection
-		kept := &http.Client{Transport: &http3.Transport{TLSClientConfig: first.CA().ClientTLS(), Dial: func(ctx context.Context, addr string, tls *tls.Config, cfg *quic.Config) (*quic.Conn, error) {
-			conn, err := dialer.Dial(ctx, addr, tls, cfg)
-			if err == nil {
-				told = conn.Context()
-			}
-			return conn, err
-		}}}
-		get(t, kept, first.URL)
-		require.NoError(t, first.Close())
-		<-told.Done()
-		_, port, _ := net.SplitHostPort(first.Addr)
-		again := origin.New(t, &origin.Config{CA: first.CA(), Net: network.Host("origin.test"), Port: must(strconv.Atoi(port)), Handler: hello, HTTP3: &origin.HTTP3{}})
-		assert.Equal(t, first.URL, again.URL)
-		get(t, kept, again.URL)
-		netlog.RequireConnections(t, again.Log(), 1, alpn.H3)
-		_, err = origin.Start(&origin.Config{Net: network.Host("origin.test"), Port: must(strconv.Atoi(port)), HTTP3: &origin.HTTP3{}})
-		assert.ErrorContains(t, err, "address already in use")
-	})
-}
-
-// A UDP port that is taken where the TCP port is free is tried by another pair.
-func TestPortsThatAreTakenOnUDP(t *testing.T) {
-	leavesNothing(t)
-	tried := 0
-	net := &crowded{Net: linkdelay.NewLoopback(t, linkdelay.Link{}).Host("origin.test"), refuse: func() bool { tried++; return tried < 4 }}
-	s := origin.New(t, &origin.Config{Net: net, HTTP3: &origin.HTTP3{}})
-	assert.Equal(t, 4, tried)
-	require.NoError(t, s.Close())
-	net.refuse = func() bool { return true }
-	_, err := origin.Start(&origin.Config{Net: net, HTTP3: &origin.HTTP3{}})
-	assert.ErrorContains(t, err, "20 ports, none free for all: udp beside origin.test:")
-}
-
-type crowded struct {
-	origin.Net
-	refuse func() bool
-}
-
-func (c *crowded) ListenPacket(ctx context.Context, network, address string) (net.PacketConn, error) {
-	if c.refuse() {
-		return nil, os.ErrExist
-	}
-	return c.Net.ListenPacket(ctx, network, address)
-}
-
-func TestHTTP3OnBothLoopbackAddresses(t *testing.T) {
-	leavesNothing(t)
-	s := origin.New(t, &origin.Config{Handler: hello, HTTP3: &origin.HTTP3{}})
-	_, port, _ := net.SplitHostPort(s.Addr)
-	get(t, &http.Client{Transport: s.HTTP3Transport(nil)}, s.URL)
-	if probe, err := net.ListenPacket("udp6", "[::1]:0"); err == nil {
-		probe.Close()
-		get(t, &http.Client{Transport: s.HTTP3Transport(nil)}, "https://[::1]:"+port)
-		assert.Equal(t, "[::1]:"+port, s.Log().Connections()[1].Host)
-	}
-}
-
 // quic-go's own client, by its own sockets, says the same as the ledger.
 func TestQUICGoClientAgreesWithTheLedger(t *testing.T) {
 	leavesNothing(t)
@@ -431,123 +286,6 @@ func TestQUICGoClientAgreesWithTheLedger(t *testing.T) {
 	}
 }
 
-func TestFaultsOverHTTP3(t *testing.T) {
-	leavesNothing(t)
-	s := origin.New(t, &origin.Config{HTTP3: &origin.HTTP3{}, Handler: sizedAnswer(5000), Faults: []origin.Fault{
-		{Request: 1, Do: origin.Reset},
-		{Request: 2, Do: origin.ResetWith(http2.ErrCodeEnhanceYourCalm)},
-		{Request: 3, Do: origin.Refuse}, // and so sent again, as the fourth
-		{Request: 5, Do: origin.ResetAfter(100, http2.ErrCodeCancel)},
-		{Request: 6, Do: origin.LastOne},
-		{Request: 7, Do: origin.CloseAfter(100)},
-	}})
-	client := &http.Client{Transport: s.HTTP3Transport(nil)}
-	ask := func() error {
-		resp, err := client.Get(s.URL)
-		if err != nil {
-			return err
-		}
-		defer resp.Body.Close()
-		_, err = io.ReadAll(resp.Body)
-		return err
-	}
-	assert.ErrorContains(t, ask(), "H3_INTERNAL_ERROR")
-	assert.ErrorContains(t, ask(), "H3_EXCESSIVE_LOAD")
-	assert.NoError(t, ask())
-	assert.ErrorContains(t, ask(), "H3_REQUEST_CANCELLED")
-	assert.NoError(t, ask())
-	assert.Error(t, ask())
-	require.NoError(t, s.Close())
-	errs := []string{}
-	for _, q := range s.Log().Requests() {
-		errs = append(errs, q.Err)
-	}
-	assert.Equal(t, []string{
-		"reset by server: H3_INTERNAL_ERROR (0x102)",
-		"reset by server: H3_EXCESSIVE_LOAD (0x107)",
-		"reset by server: H3_REQUEST_REJECTED (0x10b)",
-		"",
-		"reset by server: H3_REQUEST_CANCELLED (0x10c)",
-		"",
-		"connection closed before the answer ended: closed by server: H3_NO_ERROR (0x100)",
-	}, errs)
-}
-
-// What handlers of this package do over the other protocols they do over this.
-func TestAnswersOverHTTP3(t *testing.T) {
-	h3.Bubble(t, nil, func(t *testing.T) {
-		network := linkdelay.NewNetwork(t, linkdelay.RTT(10*time.Millisecond))
-		mux := http.NewServeMux()
-		mux.Handle("/hints", origin.EarlyHints(time.Second, hello, "</a>; rel=preload", "</b>; rel=preload"))
-		mux.HandleFunc("/echo", origin.Echo)
-		mux.Handle("/slow", origin.PerConnection(1, origin.Work(time.Second, hello)))
-		mux.Handle("/events", origin.Events(3, time.Second))
-		mux.Handle("/cut", origin.Body{Size: 5000, Cut: origin.At(2000)})
-		s := origin.New(t, &origin.Config{Net: network.Host("origin.test"), HTTP3: &origin.HTTP3{}, Handler: mux})
-		client := &http.Client{Transport: s.HTTP3Transport(network.Host("pc.test"))}
-
-		var hints []string
-		ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{Got1xxResponse: func(code int, h textproto.MIMEHeader) error {
-			hints = append(hints, fmt.Sprint(code, h["Link"]))
-			return nil
-		}})
-		resp, err := client.Do(must(http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/hints", nil)))
-		require.NoError(t, err)
-		resp.Body.Close()
-		assert.Equal(t, []string{"103 [</a>; rel=preload]", "103 [</b>; rel=preload]"}, hints)
-
-		resp, err = client.Post(s.URL+"/echo", "text/plain", strings.NewReader("question"))
-		require.NoError(t, err)
-		var echoed origin.Echoed
-		require.NoError(t, json.NewDecoder(resp.Body).Decode(&echoed))
-		resp.Body.Close() // the decoder need not read as far as its end
-		assert.Equal(t, "HTTP/3.0", echoed.Protocol)
-		assert.Equal(t, "question", string(echoed.Body))
-		assert.Equal(t, "origin.test", echoed.ServerName)
-		assert.EqualValues(t, 1, echoed.Connection)
-		assert.EqualValues(t, 4, echoed.Stream)
-		assert.NotZero(t, echoed.HeaderBytes)
-
-		start := time.Now()
-		var all sync.WaitGroup
-		for range 3 {
-			all.Go(func() { get(t, client, s.URL+"/slow") })
-		}
-		all.Wait()
-		assert.InDelta(t, 3.0, time.Since(start).Seconds(), 0.1, "three that are served one after the other, for they share a connection")
-
-		body, _ := get(t, client, s.URL+"/events")
-		assert.Equal(t, 3, strings.Count(body, "data: "))
-
-		resp, err = client.Get(s.URL + "/cut")
-		if err == nil { // the reset did not overtake the head
-			_, err = io.Copy(io.Discard, resp.Body)
-			resp.Body.Close()
-		}
-		assert.ErrorContains(t, err, "H3_INTERNAL_ERROR")
-		told := s.Log().Requests()
-		assert.Equal(t, "reset by server: H3_INTERNAL_ERROR (0x102)", told[len(told)-1].Err)
-	})
-}
-
-func TestClientThatCancelsOverHTTP3(t *testing.T) {
-	leavesNothing(t)
-	over := make(chan error, 1)
-	s := origin.New(t, &origin.Config{HTTP3: &origin.HTTP3{}, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		http.NewResponseController(w).Flush()
-		<-r.Context().Done()
-		over <- r.Context().Err()
-	})})
-	ctx, cancel := context.WithCancel(t.Context())
-	resp, err := s.HTTP3Transport(nil).RoundTrip(must(http.NewRequestWithContext(ctx, http.MethodGet, s.URL, nil)))
-	require.NoError(t, err)
-	cancel()
-	assert.ErrorIs(t, <-over, context.Canceled)
-	resp.Body.Close()
-	require.NoError(t, s.Close())
-	assert.Equal(t, "reset by client: H3_REQUEST_CANCELLED (0x10c)", s.Log().Requests()[0].Err)
-}
-
 func TestHandshakesThatFailOverQUIC(t *testing.T) {
 	leavesNothing(t)
 	s := origin.New(t, &origin.Config{HTTP3: &origin.HTTP3{}, Handler: hello})
@@ -561,45 +299,6 @@ func TestHandshakesThatFailOverQUIC(t *testing.T) {
 	assert.True(t, c.Handshaken.IsZero())
 	assert.Equal(t, []string{"h3"}, c.Offered)
 }
-
-func TestIdleTimeoutOverHTTP3(t *testing.T) {
-	h3.Bubble(t, nil, func(t *testing.T) {
-		network := linkdelay.NewNetwork(t, linkdelay.RTT(10*time.Millisecond))
-		s := origin.New(t, &origin.Config{Net: network.Host("origin.test"), Handler: hello, HTTP3: &origin.HTTP3{}, IdleTimeout: 3 * time.Second})
-		get(t, &http.Client{Transport: s.HTTP3Transport(network.Host("pc.test"))}, s.URL)
-		time.Sleep(5 * time.Second)
-		c := s.Log().Connections()[0]
-		assert.Equal(t, "closed by server: H3_NO_ERROR (0x100): idle timeout", c.CloseReason)
-		assert.InDelta(t, 3.0, c.Closed.Sub(c.FirstUsed).Seconds(), 0.1)
-	})
-}
-
-func TestFailedTestKeepsTheQlog(t *testing.T) {
-	folder := t.TempDir()
-	tb := &keeper{recorder: recorder{TB: t}, folder: folder}
-	s := origin.New(tb, &origin.Config{Handler: hello, HTTP3: &origin.HTTP3{}})
-	get(t, &http.Client{Transport: s.HTTP3Transport(nil)}, s.URL)
-	tb.Error("the test fails")
-	tb.finish()
-	files, err := filepath.Glob(filepath.Join(folder, "*_server.sqlog"))
-	require.NoError(t, err)
-	require.Len(t, files, 1)
-	text := string(must(os.ReadFile(files[0])))
-	for _, want := range []string{`"vantage_point":{"type":"server"}`, `"transport:packet_received"`, `"http3:frame_parsed"`, `"transport:connection_closed"`} {
-		assert.Contains(t, text, want)
-	}
-	for _, record := range strings.Split(strings.TrimPrefix(text, "\x1e"), "\x1e") {
-		assert.JSONEq(t, record, record)
-	}
-}
-
-// keeper is a recorder whose artifacts have a folder.
-type keeper struct {
-	recorder
-	folder string
-}
-
-func (k *keeper) ArtifactDir() string { return k.folder }
 
 // awaitClosed waits until the first connection is over for the origin too.
 func awaitClosed(s *origin.Server) {

@@ -1,13 +1,16 @@
 package origin_test
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"testing"
 	"time"
 
 	"github.com/quic-go/quic-go"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"golang.org/x/net/http2"
 
 	"example.com/wiretest/linkdelay"
@@ -91,4 +94,64 @@ func askWhole(client *http.Client, url string) string {
 		told += " and then " + err.Error()
 	}
 	return told
+}
+
+func TestFaultsOverHTTP3(t *testing.T) {
+	leavesNothing(t)
+	s := origin.New(t, &origin.Config{HTTP3: &origin.HTTP3{}, Handler: sizedAnswer(5000), Faults: []origin.Fault{
+		{Request: 1, Do: origin.Reset},
+		{Request: 2, Do: origin.ResetWith(http2.ErrCodeEnhanceYourCalm)},
+		{Request: 3, Do: origin.Refuse}, // and so sent again, as the fourth
+		{Request: 5, Do: origin.ResetAfter(100, http2.ErrCodeCancel)},
+		{Request: 6, Do: origin.LastOne},
+		{Request: 7, Do: origin.CloseAfter(100)},
+	}})
+	client := &http.Client{Transport: s.HTTP3Transport(nil)}
+	ask := func() error {
+		resp, err := client.Get(s.URL)
+		if err != nil {
+			return err
+		}
+		defer resp.Body.Close()
+		_, err = io.ReadAll(resp.Body)
+		return err
+	}
+	assert.ErrorContains(t, ask(), "H3_INTERNAL_ERROR")
+	assert.ErrorContains(t, ask(), "H3_EXCESSIVE_LOAD")
+	assert.NoError(t, ask())
+	assert.ErrorContains(t, ask(), "H3_REQUEST_CANCELLED")
+	assert.NoError(t, ask())
+	assert.Error(t, ask())
+	require.NoError(t, s.Close())
+	errs := []string{}
+	for _, q := range s.Log().Requests() {
+		errs = append(errs, q.Err)
+	}
+	assert.Equal(t, []string{
+		"reset by server: H3_INTERNAL_ERROR (0x102)",
+		"reset by server: H3_EXCESSIVE_LOAD (0x107)",
+		"reset by server: H3_REQUEST_REJECTED (0x10b)",
+		"",
+		"reset by server: H3_REQUEST_CANCELLED (0x10c)",
+		"",
+		"connection closed before the answer ended: closed by server: H3_NO_ERROR (0x100)",
+	}, errs)
+}
+
+func TestClientThatCancelsOverHTTP3(t *testing.T) {
+	leavesNothing(t)
+	over := make(chan error, 1)
+	s := origin.New(t, &origin.Config{HTTP3: &origin.HTTP3{}, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+		over <- r.Context().Err()
+	})})
+	ctx, cancel := context.WithCancel(t.Context())
+	resp, err := s.HTTP3Transport(nil).RoundTrip(must(http.NewRequestWithContext(ctx, http.MethodGet, s.URL, nil)))
+	require.NoError(t, err)
+	cancel()
+	assert.ErrorIs(t, <-over, context.Canceled)
+	resp.Body.Close()
+	require.NoError(t, s.Close())
+	assert.Equal(t, "reset by client: H3_REQUEST_CANCELLED (0x10c)", s.Log().Requests()[0].Err)
 }

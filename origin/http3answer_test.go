@@ -1,0 +1,78 @@
+package origin_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"net/textproto"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"example.com/wiretest/linkdelay"
+	"example.com/wiretest/netlog/h3"
+	"example.com/wiretest/origin"
+)
+
+// What handlers of this package do over the other protocols they do over this.
+func TestAnswersOverHTTP3(t *testing.T) {
+	h3.Bubble(t, nil, func(t *testing.T) {
+		network := linkdelay.NewNetwork(t, linkdelay.RTT(10*time.Millisecond))
+		mux := http.NewServeMux()
+		mux.Handle("/hints", origin.EarlyHints(time.Second, hello, "</a>; rel=preload", "</b>; rel=preload"))
+		mux.HandleFunc("/echo", origin.Echo)
+		mux.Handle("/slow", origin.PerConnection(1, origin.Work(time.Second, hello)))
+		mux.Handle("/events", origin.Events(3, time.Second))
+		mux.Handle("/cut", origin.Body{Size: 5000, Cut: origin.At(2000)})
+		s := origin.New(t, &origin.Config{Net: network.Host("origin.test"), HTTP3: &origin.HTTP3{}, Handler: mux})
+		client := &http.Client{Transport: s.HTTP3Transport(network.Host("pc.test"))}
+
+		var hints []string
+		ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{Got1xxResponse: func(code int, h textproto.MIMEHeader) error {
+			hints = append(hints, fmt.Sprint(code, h["Link"]))
+			return nil
+		}})
+		resp, err := client.Do(must(http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/hints", nil)))
+		require.NoError(t, err)
+		resp.Body.Close()
+		assert.Equal(t, []string{"103 [</a>; rel=preload]", "103 [</b>; rel=preload]"}, hints)
+
+		resp, err = client.Post(s.URL+"/echo", "text/plain", strings.NewReader("question"))
+		require.NoError(t, err)
+		var echoed origin.Echoed
+		require.NoError(t, json.NewDecoder(resp.Body).Decode(&echoed))
+		resp.Body.Close() // the decoder need not read as far as its end
+		assert.Equal(t, "HTTP/3.0", echoed.Protocol)
+		assert.Equal(t, "question", string(echoed.Body))
+		assert.Equal(t, "origin.test", echoed.ServerName)
+		assert.EqualValues(t, 1, echoed.Connection)
+		assert.EqualValues(t, 4, echoed.Stream)
+		assert.NotZero(t, echoed.HeaderBytes)
+
+		start := time.Now()
+		var all sync.WaitGroup
+		for range 3 {
+			all.Go(func() { get(t, client, s.URL+"/slow") })
+		}
+		all.Wait()
+		assert.InDelta(t, 3.0, time.Since(start).Seconds(), 0.1, "three that are served one after the other, for they share a connection")
+
+		body, _ := get(t, client, s.URL+"/events")
+		assert.Equal(t, 3, strings.Count(body, "data: "))
+
+		resp, err = client.Get(s.URL + "/cut")
+		if err == nil { // the reset did not overtake the head
+			_, err = io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+		}
+		assert.ErrorContains(t, err, "H3_INTERNAL_ERROR")
+		told := s.Log().Requests()
+		assert.Equal(t, "reset by server: H3_INTERNAL_ERROR (0x102)", told[len(told)-1].Err)
+	})
+}
