@@ -5,8 +5,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-
-	"example.com/wiretest/netlog"
 )
 
 // Hooks look at what passes, and may have their way with it. A nil one costs
@@ -87,24 +85,6 @@ func readAll(body *io.ReadCloser) ([]byte, error) {
 type kept struct {
 	*bytes.Reader
 	io.Closer
-}
-
-// TLSCause is what TLS has failed for.
-type TLSCause string
-
-const (
-	CertificateRefused   TLSCause = "certificate refused"    // by an alert; upstream, also by the proxy
-	NoCommonProtocol     TLSCause = "no common protocol"     // ALPN, alert 120
-	ClosedAfterHandshake TLSCause = "closed after handshake" // by a client, without a request
-	OtherTLSFailure      TLSCause = "other"
-)
-
-// TLSFailure is why TLS has failed on a connection.
-type TLSFailure struct {
-	Leg        netlog.Leg
-	Connection netlog.Connection // as recorded
-	Cause      TLSCause
-	Err        error // what crypto/tls said; nil for ClosedAfterHandshake
 }
 
 // hookFailed answers for a hook that does not want the exchange.

@@ -11,6 +11,24 @@ import (
 	"example.com/wiretest/netlog"
 )
 
+// TLSCause is what TLS has failed for.
+type TLSCause string
+
+const (
+	CertificateRefused   TLSCause = "certificate refused"    // by an alert; upstream, also by the proxy
+	NoCommonProtocol     TLSCause = "no common protocol"     // ALPN, alert 120
+	ClosedAfterHandshake TLSCause = "closed after handshake" // by a client, without a request
+	OtherTLSFailure      TLSCause = "other"
+)
+
+// TLSFailure is why TLS has failed on a connection.
+type TLSFailure struct {
+	Leg        netlog.Leg
+	Connection netlog.Connection // as recorded
+	Cause      TLSCause
+	Err        error // what crypto/tls said; nil for ClosedAfterHandshake
+}
+
 // tellTLSFailure tells the hook of a handshake that has failed.
 func (p *Proxy) tellTLSFailure(rec *netlog.ConnectionRecord, err error) {
 	if hook := p.hooks.TLSFailure; hook != nil && p.ctx.Err() == nil {

@@ -9,6 +9,7 @@ import (
 	"net/url"
 
 	"example.com/wiretest/alpn"
+	"example.com/wiretest/netlog/wire"
 )
 
 // Client is an http.Client over Transport(nil), the same at each call. It
@@ -80,22 +81,39 @@ func (p *Proxy) ProxyURL(*http.Request) (*url.URL, error) {
 	return &u, nil
 }
 
-// DialContext opens a connection to address through the proxy, as Tunnel(nil)
-// does.
-func (p *Proxy) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	return p.tunnel(ctx, p.access.Dialer(nil, "DialContext", "Tunnel"), network, address)
+// address is the proxy's URL for clients of one mode.
+func (p *Proxy) address(mode Mode) *url.URL {
+	u := &url.URL{Host: p.Addr}
+	for _, one := range modeNames {
+		if one.mode == mode {
+			u.Scheme = one.scheme
+		}
+	}
+	if mode == Reverse {
+		u.Scheme = p.origin.scheme
+	}
+	return u
 }
 
-// Tunnel is a dialer that connects to the proxy from a host of Config.Net, or
-// by a plain dialer if from is nil, and has it lead to the address: by CONNECT
-// or by SOCKS5, with the credentials of Config.Auth. With ExplicitTLS each
-// tunnel is on a connection of its own, over HTTP/2 where Config.Outer has it.
-// With Transparent and Reverse it is a mere connection to the proxy, whatever
-// the address. What the caller then speaks is intercepted unless Passthrough
-// lists the address.
-func (p *Proxy) Tunnel(from Net) func(ctx context.Context, network, address string) (net.Conn, error) {
-	dial := p.access.Dialer(from, "Tunnel", "Tunnel")
-	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		return p.tunnel(ctx, dial, network, address)
+// URLOf is what URL would be if mode, one of Config.Mode's, were the only one;
+// "" if it is none of them.
+func (p *Proxy) URLOf(mode Mode) string {
+	if mode == 0 || mode != mode.first() || !p.mode.has(mode) {
+		return ""
+	}
+	return p.address(mode).String()
+}
+
+// transportDial is what a transport dials by. Without a proxy that it knows of
+// it is led to this one whatever it asks for.
+func (p *Proxy) transportDial(from Net, method string) wire.DialFunc {
+	dial := p.access.Dialer(from, method, "Transport")
+	switch mode := p.mode.first(); mode {
+	case Explicit, SOCKS5:
+		return dial
+	default: // net/http's own way to a proxy by TLS would offer it h2, and not speak it
+		return func(ctx context.Context, network, address string) (net.Conn, error) {
+			return p.tunnel(ctx, dial, network, address)
+		}
 	}
 }

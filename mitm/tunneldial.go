@@ -9,7 +9,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strings"
 	"time"
@@ -18,40 +17,23 @@ import (
 	"example.com/wiretest/netlog/wire"
 )
 
-// address is the proxy's URL for clients of one mode.
-func (p *Proxy) address(mode Mode) *url.URL {
-	u := &url.URL{Host: p.Addr}
-	for _, one := range modeNames {
-		if one.mode == mode {
-			u.Scheme = one.scheme
-		}
-	}
-	if mode == Reverse {
-		u.Scheme = p.origin.scheme
-	}
-	return u
+// DialContext opens a connection to address through the proxy, as Tunnel(nil)
+// does.
+func (p *Proxy) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	return p.tunnel(ctx, p.access.Dialer(nil, "DialContext", "Tunnel"), network, address)
 }
 
-// URLOf is what URL would be if mode, one of Config.Mode's, were the only one;
-// "" if it is none of them.
-func (p *Proxy) URLOf(mode Mode) string {
-	if mode == 0 || mode != mode.first() || !p.mode.has(mode) {
-		return ""
-	}
-	return p.address(mode).String()
-}
-
-// transportDial is what a transport dials by. Without a proxy that it knows of
-// it is led to this one whatever it asks for.
-func (p *Proxy) transportDial(from Net, method string) wire.DialFunc {
-	dial := p.access.Dialer(from, method, "Transport")
-	switch mode := p.mode.first(); mode {
-	case Explicit, SOCKS5:
-		return dial
-	default: // net/http's own way to a proxy by TLS would offer it h2, and not speak it
-		return func(ctx context.Context, network, address string) (net.Conn, error) {
-			return p.tunnel(ctx, dial, network, address)
-		}
+// Tunnel is a dialer that connects to the proxy from a host of Config.Net, or
+// by a plain dialer if from is nil, and has it lead to the address: by CONNECT
+// or by SOCKS5, with the credentials of Config.Auth. With ExplicitTLS each
+// tunnel is on a connection of its own, over HTTP/2 where Config.Outer has it.
+// With Transparent and Reverse it is a mere connection to the proxy, whatever
+// the address. What the caller then speaks is intercepted unless Passthrough
+// lists the address.
+func (p *Proxy) Tunnel(from Net) func(ctx context.Context, network, address string) (net.Conn, error) {
+	dial := p.access.Dialer(from, "Tunnel", "Tunnel")
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		return p.tunnel(ctx, dial, network, address)
 	}
 }
 
@@ -161,109 +143,4 @@ func refusal(resp *http.Response) error {
 		return errors.New(resp.Status)
 	}
 	return errors.New(resp.Status + ": " + strings.TrimSpace(first))
-}
-
-// askSocks is the client's side of RFC 1928.
-func askSocks(conn net.Conn, auth *url.Userinfo, address string) (net.Conn, error) {
-	t, err := parseTarget(address)
-	if err != nil {
-		return nil, err
-	}
-	if len(t.host) > maxCredential {
-		return nil, fmt.Errorf("SOCKS5: a name of %d bytes: it has room for %d", len(t.host), maxCredential)
-	}
-	method := byte(noAuthentication)
-	if auth != nil {
-		method = userAndPassword
-	}
-	chosen, err := say(conn, 2, socksVersion, 1, method)
-	switch {
-	case err != nil:
-		return nil, err
-	case chosen[0] != socksVersion:
-		return nil, fmt.Errorf("answered with %q, not SOCKS5", chosen)
-	case chosen[1] != method:
-		return nil, fmt.Errorf("SOCKS5 method %d is not accepted", method)
-	}
-	if auth != nil {
-		if err := authenticate(conn, auth); err != nil {
-			return nil, err
-		}
-	}
-	return conn, requestSocks(conn, t)
-}
-
-// say sends and reads an answer of n bytes.
-func say(conn net.Conn, n int, words ...byte) ([]byte, error) {
-	if _, err := conn.Write(words); err != nil {
-		return nil, err
-	}
-	answer := make([]byte, n)
-	if _, err := io.ReadFull(conn, answer); err != nil {
-		return nil, fmt.Errorf("answer to SOCKS5: %w", err)
-	}
-	return answer, nil
-}
-
-func authenticate(conn net.Conn, auth *url.Userinfo) error {
-	user := auth.Username()
-	password, _ := auth.Password()
-	words := append([]byte{passwordVersion, byte(len(user))}, user...)
-	words = append(append(words, byte(len(password))), password...)
-	status, err := say(conn, 2, words...)
-	if err == nil && status[1] != 0 {
-		err = errors.New("SOCKS5: user and password are not accepted")
-	}
-	return err
-}
-
-// requestSocks asks for CONNECT, and takes no byte behind the answer.
-func requestSocks(conn net.Conn, t target) error {
-	words := append([]byte{socksVersion, commandConnect, 0}, addressWords(t.host)...)
-	answer, err := say(conn, 4, append(words, portWords(t.port)...)...)
-	if err != nil {
-		return err
-	}
-	if reply := answer[1]; reply != replySucceeded {
-		return fmt.Errorf("SOCKS5: reply %d: %s", reply, replyName(reply))
-	}
-	size := map[byte]int{addressIPv4: 4, addressIPv6: 16}[answer[3]]
-	if answer[3] == addressName {
-		length, err := say(conn, 1)
-		if err != nil {
-			return err
-		}
-		size = int(length[0])
-	}
-	_, err = say(conn, size+2)
-	return err
-}
-
-func addressWords(host string) []byte {
-	addr, err := netip.ParseAddr(host)
-	switch {
-	case err != nil:
-		return append([]byte{addressName, byte(len(host))}, host...)
-	case addr.Is4():
-		return append([]byte{addressIPv4}, addr.AsSlice()...)
-	}
-	return append([]byte{addressIPv6}, addr.AsSlice()...)
-}
-
-func portWords(port string) []byte {
-	var n uint16
-	fmt.Sscan(port, &n)
-	return []byte{byte(n >> 8), byte(n)}
-}
-
-// replyName is in the words of RFC 1928, section 6.
-func replyName(reply byte) string {
-	names := [...]string{
-		"succeeded", "general SOCKS server failure", "connection not allowed by ruleset", "network unreachable",
-		"host unreachable", "connection refused", "TTL expired", "command not supported", "address type not supported",
-	}
-	if int(reply) < len(names) {
-		return names[reply]
-	}
-	return "unassigned"
 }

@@ -2,6 +2,9 @@ package origin
 
 import (
 	"fmt"
+	"hash/fnv"
+	"io"
+	"math/rand/v2"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -181,4 +184,14 @@ func CloseBehind(w http.ResponseWriter, r *http.Request, next http.Handler) {
 // NoContinue serves the request and never sends 100 (RFC 9110, section 10.1.1).
 func NoContinue(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	wire.NoContinue(w, r, next)
+}
+
+// Chance matches a share p of all URLs, by the seed: the same URL always or
+// never, whatever the order of requests. It is for Fault.Match.
+func Chance(p float64, seed uint64) func(*http.Request) bool {
+	return func(r *http.Request) bool {
+		hash := fnv.New64a()
+		io.WriteString(hash, r.URL.RequestURI())
+		return rand.New(rand.NewPCG(seed, hash.Sum64())).Float64() < p
+	}
 }

@@ -1,0 +1,115 @@
+package mitm
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"net/url"
+)
+
+// askSocks is the client's side of RFC 1928.
+func askSocks(conn net.Conn, auth *url.Userinfo, address string) (net.Conn, error) {
+	t, err := parseTarget(address)
+	if err != nil {
+		return nil, err
+	}
+	if len(t.host) > maxCredential {
+		return nil, fmt.Errorf("SOCKS5: a name of %d bytes: it has room for %d", len(t.host), maxCredential)
+	}
+	method := byte(noAuthentication)
+	if auth != nil {
+		method = userAndPassword
+	}
+	chosen, err := say(conn, 2, socksVersion, 1, method)
+	switch {
+	case err != nil:
+		return nil, err
+	case chosen[0] != socksVersion:
+		return nil, fmt.Errorf("answered with %q, not SOCKS5", chosen)
+	case chosen[1] != method:
+		return nil, fmt.Errorf("SOCKS5 method %d is not accepted", method)
+	}
+	if auth != nil {
+		if err := authenticate(conn, auth); err != nil {
+			return nil, err
+		}
+	}
+	return conn, requestSocks(conn, t)
+}
+
+// say sends and reads an answer of n bytes.
+func say(conn net.Conn, n int, words ...byte) ([]byte, error) {
+	if _, err := conn.Write(words); err != nil {
+		return nil, err
+	}
+	answer := make([]byte, n)
+	if _, err := io.ReadFull(conn, answer); err != nil {
+		return nil, fmt.Errorf("answer to SOCKS5: %w", err)
+	}
+	return answer, nil
+}
+
+func authenticate(conn net.Conn, auth *url.Userinfo) error {
+	user := auth.Username()
+	password, _ := auth.Password()
+	words := append([]byte{passwordVersion, byte(len(user))}, user...)
+	words = append(append(words, byte(len(password))), password...)
+	status, err := say(conn, 2, words...)
+	if err == nil && status[1] != 0 {
+		err = errors.New("SOCKS5: user and password are not accepted")
+	}
+	return err
+}
+
+// requestSocks asks for CONNECT, and takes no byte behind the answer.
+func requestSocks(conn net.Conn, t target) error {
+	words := append([]byte{socksVersion, commandConnect, 0}, addressWords(t.host)...)
+	answer, err := say(conn, 4, append(words, portWords(t.port)...)...)
+	if err != nil {
+		return err
+	}
+	if reply := answer[1]; reply != replySucceeded {
+		return fmt.Errorf("SOCKS5: reply %d: %s", reply, replyName(reply))
+	}
+	size := map[byte]int{addressIPv4: 4, addressIPv6: 16}[answer[3]]
+	if answer[3] == addressName {
+		length, err := say(conn, 1)
+		if err != nil {
+			return err
+		}
+		size = int(length[0])
+	}
+	_, err = say(conn, size+2)
+	return err
+}
+
+func addressWords(host string) []byte {
+	addr, err := netip.ParseAddr(host)
+	switch {
+	case err != nil:
+		return append([]byte{addressName, byte(len(host))}, host...)
+	case addr.Is4():
+		return append([]byte{addressIPv4}, addr.AsSlice()...)
+	}
+	return append([]byte{addressIPv6}, addr.AsSlice()...)
+}
+
+func portWords(port string) []byte {
+	var n uint16
+	fmt.Sscan(port, &n)
+	return []byte{byte(n >> 8), byte(n)}
+}
+
+// replyName is in the words of RFC 1928, section 6.
+func replyName(reply byte) string {
+	names := [...]string{
+		"succeeded", "general SOCKS server failure", "connection not allowed by ruleset", "network unreachable",
+		"host unreachable", "connection refused", "TTL expired", "command not supported", "address type not supported",
+	}
+	if int(reply) < len(names) {
+		return names[reply]
+	}
+	return "unassigned"
+}
