@@ -2,6 +2,7 @@ package downgrade
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -33,7 +34,13 @@ func TestDowngradeOnSockets(t *testing.T) {
 		assert.LessOrEqual(t, len(v.Log.Stalls()), c.stalled, v.name)
 	}
 	checkOriginConnections(t, s)
-	direct, h1 := visits[0].Duration, visits[1].Duration
-	assert.Greater(t, h1, 10*direct, "the downgrade costs more than ten times")
+	assert.GreaterOrEqual(t, visits[1].Duration, sum(published())/6, "six connections share the work, in whatever order")
 	t.Logf("171 requests on loopback sockets, real time\n%s", table(visits...))
+}
+
+func sum(all []time.Duration) (sum time.Duration) {
+	for _, d := range all {
+		sum += d
+	}
+	return sum
 }

@@ -24,12 +24,14 @@ const (
 	largeSize = 16 << 10 // a dozen datagrams
 )
 
-// answers flushes the headers, so that they come by a datagram of their own.
+// answers flushes the headers and then takes a millisecond, so that they come by
+// a datagram of their own: how goroutines run would decide that otherwise.
 func answers() http.Handler {
 	mux := http.NewServeMux()
 	for path, size := range map[string]int{"/small": smallSize, "/large": largeSize} {
 		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
 			http.NewResponseController(w).Flush()
+			time.Sleep(time.Millisecond)
 			io.WriteString(w, strings.Repeat("x", size))
 		})
 	}
