@@ -45,7 +45,7 @@ func (x *exchange) mayRepeat(err error, a attempted) string {
 		return "not sent"
 	case x.up == nil:
 		return ""
-	case x.refusedByGoAway():
+	case x.refusedByGoAway(err):
 		return "GOAWAY"
 	case a.early && isRefused(err):
 		return "sent before the origin's SETTINGS"
@@ -55,7 +55,12 @@ func (x *exchange) mayRepeat(err error, a attempted) string {
 	return ""
 }
 
-func (x *exchange) refusedByGoAway() bool {
+// refusedByGoAway knows a request of HTTP/3 that a GOAWAY has left out by its reset
+// (RFC 9114, section 5.2).
+func (x *exchange) refusedByGoAway(err error) bool {
+	if x.lease.Conn.Protocol() == alpn.H3 {
+		return isRefused(err) && x.lease.Conn.Record().Connection().GoAway != ""
+	}
 	return x.lease.Conn.Protocol() == alpn.H2 && strings.HasPrefix(x.up.Request().Err, "refused by GOAWAY")
 }
 

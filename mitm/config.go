@@ -113,7 +113,7 @@ type Config struct {
 // HTTP/2 and HTTP/1.1.
 type Leg struct {
 	// ALPN is what the proxy accepts from clients, or offers to origins. Zero
-	// is Prefer(h2, http/1.1). Where no protocol is agreed on, http/1.1 is
+	// is Prefer(h2, http/1.1), or with HTTP3 nothing. Where no protocol is agreed on, http/1.1 is
 	// spoken.
 	ALPN alpn.Policy
 
@@ -159,6 +159,16 @@ type Leg struct {
 	// connections to origins, which end with it. Else all clients share them.
 	PerClient bool
 
+	// HTTP3, on the upstream leg only, has requests go to origins over QUIC; package
+	// mitm/h3 makes one. Where ALPN is zero nothing else is tried; what ALPN says else is
+	// offered over TCP where QUIC's handshake fails, and from then on. nil is TCP alone.
+	//
+	// TLS, MaxConcurrentStreams, the windows, PerClient and Faults hold for both.
+	// What is for TCP alone is refused with it: Speak, ConnectionFaults, MaxConns where
+	// ALPN is zero, TLS.MaxVersion below 1.3, Mirror and OriginFirst, Config.Via and
+	// Config.Dial.
+	HTTP3 UpstreamHTTP3
+
 	// Faults are what goes wrong on purpose with requests. Downstream they happen
 	// instead of what the proxy does. Upstream they begin when a request's head was
 	// sent: wire.StreamOf is that of the connection to the origin, next takes the
@@ -172,6 +182,8 @@ type Leg struct {
 
 const defaultStreams = 256
 
+func bothALPN() alpn.Policy { return alpn.Prefer(alpn.H2, alpn.HTTP11) }
+
 // resolved is a copy of c, nil or not, that has been checked and in which
 // every default is filled in.
 func (c *Config) resolved() (*Config, error) {
@@ -183,10 +195,8 @@ func (c *Config) resolved() (*Config, error) {
 		return nil, fmt.Errorf("mitm: %w", err)
 	}
 	full.Mode = full.Mode.or()
-	both := alpn.Prefer(alpn.H2, alpn.HTTP11)
-	full.Outer.ALPN = full.Outer.ALPN.Or(both)
-	full.Downstream.ALPN = full.Downstream.ALPN.Or(both)
-	full.Upstream.ALPN = full.Upstream.ALPN.Or(both)
+	full.Outer.ALPN = full.Outer.ALPN.Or(bothALPN())
+	full.Downstream.ALPN = full.Downstream.ALPN.Or(bothALPN())
 	for _, leg := range []*Leg{&full.Downstream, &full.Outer} {
 		if leg.MaxConcurrentStreams == 0 {
 			leg.MaxConcurrentStreams = defaultStreams
@@ -236,6 +246,8 @@ func (l *Leg) validateDownstream() error {
 		return errors.New("MaxConns is for the upstream leg")
 	case l.PerClient:
 		return errors.New("PerClient is for the upstream leg")
+	case l.HTTP3 != nil:
+		return errors.New("HTTP3 is for the upstream leg; with clients it is Config.HTTP3")
 	}
 	if l.Mirror && !l.ALPN.IsZero() {
 		return fmt.Errorf("Mirror and ALPN %v are both set: Mirror leaves the choice to the origin", l.ALPN)
@@ -250,7 +262,10 @@ func (l *Leg) validateUpstream() error {
 	if l.Mirror {
 		return errors.New("Mirror is for the downstream leg")
 	}
-	return l.validate(false)
+	if err := l.validate(false); err != nil {
+		return err
+	}
+	return l.validateHTTP3()
 }
 
 func (l *Leg) validate(downstream bool) error {

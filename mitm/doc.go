@@ -34,6 +34,10 @@
 // connections of their own. With 20 ms of round trip on each leg a first answer
 // takes seven round trips, 140 ms, and the next one two.
 //
+// HTTP/3 is in a package of its own, [example.com/wiretest/mitm/h3], which makes
+// [Config].HTTP3 for clients of mode Reverse and [Leg].HTTP3 for origins, and says
+// what differs there.
+//
 // Bodies stream both ways at once, 32 KiB at a time: what was read is written
 // and flushed before more is read, so that a slow reader slows the sender; of a
 // request, up to 64 KiB are kept until it is answered. Trailers pass, declared

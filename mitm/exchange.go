@@ -117,8 +117,8 @@ func (x *exchange) run() {
 		x.upload = newUpload(x)
 		defer x.upload.stop()
 	}
-	if x.upgrade != "" && x.mayGetH2() {
-		x.route.offered, x.route.mirrored = []string{alpn.HTTP11}, true // HTTP/2 has no Upgrade (RFC 9113, section 8.6)
+	if x.upgrade != "" && x.mayGetOther() {
+		x.route.offered, x.route.mirrored = []string{alpn.HTTP11}, true // HTTP/2 has no Upgrade (RFC 9113, section 8.6), nor has HTTP/3
 	}
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(x.in.Context()))
 	defer cancel(nil)
@@ -141,9 +141,11 @@ func (x *exchange) closesBecause(why error) {
 	}
 }
 
-// mayGetH2 reports whether a connection to the origin may come to speak h2.
-func (x *exchange) mayGetH2() bool {
-	return x.route.scheme == "https" && slices.Contains(x.route.rule.upstream.ALPN.Protocols(), alpn.H2)
+// mayGetOther reports whether a connection to the origin may come to speak something
+// else than http/1.1.
+func (x *exchange) mayGetOther() bool {
+	leg := x.route.rule.upstream
+	return x.route.scheme == "https" && (leg.HTTP3 != nil || slices.Contains(leg.ALPN.Protocols(), alpn.H2))
 }
 
 // sendsBody reports whether the client sends a body, or trailers.
@@ -165,7 +167,7 @@ func (x *exchange) attempt(ctx context.Context) (again bool) {
 		return false
 	}
 	x.lease = lease
-	defer func() { lease.Release(x.whole || lease.Conn.Protocol() == alpn.H2) }() // there a broken exchange ends its stream alone
+	defer func() { lease.Release(x.whole || lease.Conn.Protocol() != alpn.HTTP11) }() // elsewhere a broken exchange ends its stream alone
 	return x.askOrigin(ctx, attempted{early: !isClosed(lease.Conn.Greeted()), reused: isUsed(lease.Conn.Record())})
 }
 

@@ -27,6 +27,8 @@ type HTTP3Side struct {
 	MaxConcurrentStreams, StreamWindow, ConnWindow int          // as in Leg
 	// Open makes the record of a connection whose first packet has come.
 	Open func(local, remote net.Addr) *netlog.ConnectionRecord
+	// Closed is told when a connection is over.
+	Closed func(*netlog.ConnectionRecord)
 }
 
 func (c *Config) validateHTTP3(mode Mode) error {
@@ -60,6 +62,7 @@ func (p *Proxy) startHTTP3(c *Config, sockets []net.PacketConn) error {
 		StreamWindow:         rule.downstreamLeg.StreamWindow,
 		ConnWindow:           rule.downstreamLeg.ConnWindow,
 		Open:                 p.openHTTP3,
+		Closed:               p.closedHTTP3,
 	}, sockets)
 	if err != nil {
 		return fmt.Errorf("Config.HTTP3: %w", err)
@@ -95,6 +98,12 @@ func (p *Proxy) openHTTP3(local, remote net.Addr) *netlog.ConnectionRecord {
 	c.goTo(p.origin)
 	p.add(c)
 	return rec
+}
+
+func (p *Proxy) closedHTTP3(rec *netlog.ConnectionRecord) {
+	if c := p.clientOf(rec); c != nil {
+		c.end("closed")
+	}
 }
 
 // quicEnds stands for a client's connection over QUIC, which is not the proxy's to

@@ -28,6 +28,9 @@ func (c *Config) validateModes() error {
 	if err := c.validateHTTP3(mode); err != nil {
 		return err
 	}
+	if err := c.validateUpstreamHTTP3(); err != nil {
+		return err
+	}
 	if err := validAuth(c.Auth, mode); err != nil {
 		return fmt.Errorf("Config.Auth: %w", err)
 	}

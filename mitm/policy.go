@@ -69,6 +69,9 @@ func (p *Proxy) newPolicies(c *Config) {
 func (p *Proxy) all() []*policy { return append([]*policy{p.policy}, p.rules...) }
 
 func newPolicy(p *Proxy, c *Config, r Rule) *policy {
+	if r.Upstream.HTTP3 == nil {
+		r.Upstream.ALPN = r.Upstream.ALPN.Or(bothALPN())
+	}
 	one := &policy{
 		mirror:        r.Downstream.Mirror,
 		originFirst:   r.OriginFirst || r.Downstream.Mirror,
@@ -95,7 +98,7 @@ func newPolicy(p *Proxy, c *Config, r Rule) *policy {
 	})
 	one.secure = wire.NewPool(wire.PoolConfig{
 		Dial:     p.dialSecure,
-		ExpectH2: slices.Contains(r.Upstream.ALPN.Protocols(), alpn.H2) && r.Upstream.Speak != alpn.HTTP11,
+		ExpectH2: r.Upstream.HTTP3 != nil || slices.Contains(r.Upstream.ALPN.Protocols(), alpn.H2) && r.Upstream.Speak != alpn.HTTP11,
 		MaxConns: r.Upstream.MaxConns,
 		Abandon:  true,
 	})

@@ -51,6 +51,7 @@ type Proxy struct {
 	mu       sync.Mutex
 	clients  map[*netlog.ConnectionRecord]*client // open ones; guarded by mu
 	mirrored map[string]*wire.ClientConn          // the last one by key; guarded by mu
+	noQUIC   map[target]bool                      // origins that QUIC did not reach; guarded by mu
 }
 
 // New starts a proxy for one test. It is ready when New returns, and closed by
@@ -120,6 +121,7 @@ func newProxy(c *Config) *Proxy {
 		hooks:       c.Hooks,
 		clients:     make(map[*netlog.ConnectionRecord]*client),
 		mirrored:    make(map[string]*wire.ClientConn),
+		noQUIC:      make(map[target]bool),
 	}
 	p.buffers.New = func() any { return new([bufferSize]byte) }
 	p.origin, _ = parseOrigin(c.Origin) // both checked by resolved

@@ -12,17 +12,29 @@ import (
 // say CANCEL, whatever the client said, and on http/1.1 nothing.
 func (x *exchange) linkEnds(up *netlog.RequestRecord) {
 	conn := x.lease.Conn
+	if foreign := conn.ForeignOf(up); foreign != nil {
+		x.onReset(foreign.Reset)
+		return
+	}
 	to := conn.Control().StreamOf(up)
 	if conn.Protocol() == alpn.HTTP11 {
 		x.asking.Store(to)
 		return
 	}
+	x.onReset(func(code http2.ErrCode) {
+		to.ResetAs(code) // an error is that the stream is over, and then there is nothing to say
+	})
+}
+
+// onReset has reset called with a code of the client's that is not the one which
+// net/http and http3 say anyway.
+func (x *exchange) onReset(reset func(http2.ErrCode)) {
 	if x.stream == nil {
 		return
 	}
 	x.stream.OnReset(func(code http2.ErrCode) {
 		if code != http2.ErrCodeCancel {
-			to.ResetAs(code) // an error is that the stream is over, and then there is nothing to say
+			reset(code)
 		}
 	})
 }

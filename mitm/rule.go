@@ -88,6 +88,9 @@ func (r *Rule) validate(c *Config) error {
 	if err := r.Upstream.validateUpstream(); err != nil {
 		return fmt.Errorf("upstream leg: %w", err)
 	}
+	if err := r.validateHTTP3(c); err != nil {
+		return err
+	}
 	tls := r.Upstream.TLS
 	fault := r.CertificateFault
 	switch {
@@ -133,6 +136,9 @@ func (l Leg) over(base Leg) Leg {
 		base.Speak = l.Speak
 	}
 	base.PerClient = base.PerClient || l.PerClient
+	if l.HTTP3 != nil {
+		base.HTTP3 = l.HTTP3
+	}
 	if l.Faults != nil {
 		base.Faults = l.Faults
 	}
@@ -144,7 +150,7 @@ func (l Leg) over(base Leg) Leg {
 
 func (l *Leg) isZero() bool {
 	return l.ALPN.IsZero() && !l.Mirror && l.TLS == nil && l.MaxConcurrentStreams == 0 && l.StreamWindow == 0 &&
-		l.ConnWindow == 0 && l.Speak == "" && l.MaxConns == 0 && !l.PerClient && l.Faults == nil && l.ConnectionFaults == nil
+		l.ConnWindow == 0 && l.Speak == "" && l.HTTP3 == nil && l.MaxConns == 0 && !l.PerClient && l.Faults == nil && l.ConnectionFaults == nil
 }
 
 // SetMaxConcurrentStreams changes Leg.MaxConcurrentStreams in flight: of the rule

@@ -1,6 +1,7 @@
 package mitm
 
 import (
+	"cmp"
 	"crypto/tls"
 	"slices"
 	"strings"
@@ -92,11 +93,11 @@ func (p *Proxy) toOrigin(r route) (*tls.Config, error) {
 		}
 	}
 	cfg := policy.Client(r.rule.upstreamTLS)
-	if cfg.ServerName == "" {
-		cfg.ServerName = r.serverName
-	}
-	if cfg.ServerName == "" {
-		cfg.ServerName = r.target.host
-	}
+	cfg.ServerName = r.nameFor(cfg)
 	return cfg, nil
+}
+
+// nameFor is what the origin is asked for by SNI, and verified by.
+func (r *route) nameFor(cfg *tls.Config) string {
+	return cmp.Or(cfg.ServerName, r.serverName, r.target.host)
 }

@@ -43,32 +43,40 @@ func (x *exchange) askOrigin(ctx context.Context, a attempted) (again bool) {
 
 func (f *faulty) run(ctx context.Context, around http.Handler) (again bool) {
 	f.ctx, f.cancel = context.WithCancel(ctx)
-	begun := make(chan *wire.Stream, 1)
-	var asking sync.WaitGroup // of this function, which waits
+	begun := make(chan context.Context, 1) // of what goes wrong
+	var asking sync.WaitGroup              // of this function, which waits
 	defer asking.Wait()
 	defer f.cancel()
 	conn, out := f.x.lease.Conn, f.x.request(f.ctx)
 	asking.Go(func() {
 		resp, err := conn.RoundTrip(out, func(up *netlog.RequestRecord) {
 			f.x.started(up)
-			begun <- conn.Control().StreamOf(up)
+			begun <- about(f.ctx, conn, up)
 		})
 		f.out <- outcome{resp, err}
 	})
 	select {
-	case s := <-begun:
-		return f.goWrong(around, s)
+	case about := <-begun:
+		return f.goWrong(about, around)
 	case o := <-f.out:
 		f.out <- o
 	}
 	if len(begun) > 0 {
-		return f.goWrong(around, <-begun)
+		return f.goWrong(<-begun, around)
 	}
 	return f.x.conclude(f.ctx, f.a, <-f.out) // it was not even sent
 }
 
+// about has faults be about a request to an origin.
+func about(ctx context.Context, conn *wire.ClientConn, up *netlog.RequestRecord) context.Context {
+	if foreign := conn.ForeignOf(up); foreign != nil {
+		return wire.WithForeign(ctx, foreign)
+	}
+	return wire.WithStream(ctx, conn.Control().StreamOf(up))
+}
+
 // goWrong runs the faults. Where they do not take the answer the request is given up.
-func (f *faulty) goWrong(around http.Handler, s *wire.Stream) (again bool) {
+func (f *faulty) goWrong(about context.Context, around http.Handler) (again bool) {
 	defer func() {
 		cause := recover()
 		if !f.taken {
@@ -81,7 +89,7 @@ func (f *faulty) goWrong(around http.Handler, s *wire.Stream) (again bool) {
 			f.x.fail(errors.New("given up by a fault"))
 		}
 	}()
-	around.ServeHTTP(f.x.w, f.x.ask.WithContext(wire.WithStream(f.ctx, s)))
+	around.ServeHTTP(f.x.w, f.x.ask.WithContext(about))
 	return f.again
 }
 

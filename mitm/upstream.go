@@ -13,6 +13,14 @@ import (
 // dialSecure opens a connection for the pool of those with TLS.
 func (p *Proxy) dialSecure(ctx context.Context, _ string) (*wire.ClientConn, error) {
 	r := routeOf(ctx)
+	if r.rule.upstream.HTTP3 == nil {
+		return p.dialTLS(ctx, r)
+	}
+	return p.dialHTTP3(ctx, r)
+}
+
+// dialTLS opens one over TCP.
+func (p *Proxy) dialTLS(ctx context.Context, r route) (*wire.ClientConn, error) {
 	cfg, err := p.toOrigin(r)
 	if err != nil {
 		return nil, fmt.Errorf("TLS with %v: %w", r.target, err)
@@ -57,14 +65,7 @@ func (one *policy) speaks(rec *netlog.ConnectionRecord) wire.ClientConfig {
 // dial opens a connection to an origin and its record, which it closes if it
 // fails.
 func (p *Proxy) dial(ctx context.Context, r route) (net.Conn, *netlog.ConnectionRecord, error) {
-	rec := p.log.Open(netlog.Connection{
-		Leg:        Upstream,
-		Network:    "tcp",
-		Host:       r.target.String(),
-		Rule:       r.rule.name,
-		OpenReason: wire.DialReason(ctx),
-		Proxy:      p.viaHost(),
-	})
+	rec := p.openUpstream(ctx, r, "tcp")
 	conn, err := p.dialContext(ctx, r.target)
 	if err != nil {
 		err = fmt.Errorf("dial %v: %w", r.target, p.dialEnded(ctx, err))
@@ -75,6 +76,17 @@ func (p *Proxy) dial(ctx context.Context, r route) (net.Conn, *netlog.Connection
 		c.Local, c.Remote = conn.LocalAddr().String(), conn.RemoteAddr().String()
 	})
 	return conn, rec, nil
+}
+
+func (p *Proxy) openUpstream(ctx context.Context, r route, network string) *netlog.ConnectionRecord {
+	return p.log.Open(netlog.Connection{
+		Leg:        Upstream,
+		Network:    network,
+		Host:       r.target.String(),
+		Rule:       r.rule.name,
+		OpenReason: wire.DialReason(ctx),
+		Proxy:      p.viaHost(),
+	})
 }
 
 // dialEnded is why a dial has failed. One that nobody waits for anymore was for

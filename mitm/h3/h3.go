@@ -1,21 +1,25 @@
-// Package h3 has a reverse proxy of package mitm speak HTTP/3 with its clients,
-// on the same port number as TCP. Who does not import it compiles no QUIC.
+// Package h3 has a proxy of package mitm speak HTTP/3: with the clients of mode
+// Reverse, on the same port number as TCP, and with origins, whatever clients speak.
+// Who does not import it compiles no QUIC.
 //
-//	site := origin.New(t, nil)
+//	site := origin.New(t, &origin.Config{HTTP3: &origin.HTTP3{}})
 //	proxy := mitm.New(t, &mitm.Config{
-//		Mode:    mitm.Reverse,
-//		Origin:  site.URL,
-//		RootCAs: site.CA().Pool(),
-//		HTTP3:   h3.Downstream(nil),
+//		Mode:     mitm.Reverse,
+//		Origin:   site.URL,
+//		RootCAs:  site.CA().Pool(),
+//		HTTP3:    h3.Downstream(nil),
+//		Upstream: mitm.Leg{HTTP3: h3.Upstream(nil)},
 //	})
 //	client := &http.Client{Transport: h3.Transport(proxy, nil)}
-//	resp, err := client.Get(proxy.URL) // HTTP/3 to the proxy, h2 to the origin
-//	netlog.RequireConnections(t, proxy.Log(), 1, alpn.H3, mitm.Downstream, netlog.Used())
+//	resp, err := client.Get(proxy.URL) // HTTP/3 on both legs; proxy.Client() has h2 on its own
+//	netlog.RequireConnections(t, proxy.Log(), 1, alpn.H3, mitm.Upstream, netlog.Used())
 //
 // Answers are what they are over TCP, and so is the Log: connections over QUIC are
-// on the leg mitm.Downstream, and their requests are paired with those to the
-// origin. Leg.ALPN and Leg.ConnectionFaults are about TCP; certificates, limits,
-// windows, Faults and hooks hold for both.
+// on their leg, and requests of both legs are paired. Leg.ALPN and
+// Leg.ConnectionFaults are about TCP; certificates, limits, windows, Faults and
+// hooks hold for both.
+//
+// # With clients
 //
 // The proxy does not say by itself that it speaks HTTP/3: what an origin says in
 // Alt-Svc passes, with the origin's port, and a client is otherwise pointed at the
@@ -24,7 +28,33 @@
 // What quic-go's server does not tell is lost: trailers of requests. A stream that
 // the origin resets is reset with what HTTP/3 has for the code; the code by which a
 // client resets its own is CANCEL to the origin. Upgrade does not exist in HTTP/3.
-// To the origin the proxy speaks h2 or http/1.1, never HTTP/3.
+//
+// # With origins
+//
+// One connection to an origin carries the requests of all clients, as with h2, and
+// what mitm says of sending a request again holds. Nothing is sent in 0-RTT. Where
+// Upstream.ALPN is zero an origin that QUIC does not reach is a 502; else TCP is tried
+// when quic-go gives up, by default after five seconds without an answer, and from
+// then on, until the proxy is closed:
+//
+//	Upstream: mitm.Leg{HTTP3: h3.Upstream(nil), ALPN: alpn.Prefer(alpn.H2, alpn.HTTP11)}
+//
+// What does not pass as it does over TCP:
+//
+//   - An Upgrade, which takes http/1.1 and so an ALPN that has it; else it is a 502.
+//   - The code by which a client resets a request that has a body, which is
+//     H3_REQUEST_CANCELLED to the origin.
+//   - More than five answers of status 1xx to a request that has a body: a 502.
+//   - Codes of HTTP/3 that have no like in HTTP/2, which are INTERNAL_ERROR to the
+//     client.
+//   - What an origin has written right before it resets a stream, which QUIC may
+//     overtake: of an answer whose head is lost that way the client gets the reset, or
+//     on http/1.1 a 502.
+//   - A fault of Leg.Faults that would say GOAWAY resets the request.
+//
+// At Start Leg.HTTP3 refuses, by name, what is for TCP alone: Speak,
+// ConnectionFaults, MaxConns where ALPN is zero, TLS.MaxVersion below 1.3, Mirror and
+// OriginFirst, Config.Via, Config.Dial, and an Origin whose scheme is http.
 package h3
 
 import (
@@ -38,6 +68,7 @@ import (
 
 	"example.com/wiretest/mitm"
 	"example.com/wiretest/netlog/h3"
+	"example.com/wiretest/netlog/wire"
 )
 
 // Downstream is for mitm.Config.HTTP3. cfg is the proxy's side of QUIC: timeouts
@@ -56,6 +87,7 @@ func (d *downstream) Start(side mitm.HTTP3Side, sockets []net.PacketConn) (func(
 		StreamWindow:         side.StreamWindow,
 		ConnWindow:           side.ConnWindow,
 		Open:                 side.Open,
+		Closed:               side.Closed,
 	})
 	for i, pc := range sockets {
 		if err := server.Serve(pc); err != nil {
@@ -67,6 +99,29 @@ func (d *downstream) Start(side mitm.HTTP3Side, sockets []net.PacketConn) (func(
 		}
 	}
 	return server.Close, nil
+}
+
+// Upstream is for the HTTP3 of mitm.Config.Upstream, or of a Rule's. cfg is the
+// proxy's side of QUIC: timeouts and packet size. It is cloned, and nil is quic-go's
+// own. Of windows the Leg has the say where it is set.
+func Upstream(cfg *quic.Config) mitm.UpstreamHTTP3 { return &upstream{cfg} }
+
+type upstream struct{ quic *quic.Config }
+
+func (u *upstream) Dial(ctx context.Context, to mitm.HTTP3Origin) (*wire.ClientConn, error) {
+	cfg := h3.ClientConfig{
+		Address:      to.Address,
+		TLS:          to.TLS,
+		QUIC:         u.quic,
+		Record:       to.Record,
+		MaxStreams:   to.MaxConcurrentStreams,
+		StreamWindow: to.StreamWindow,
+		ConnWindow:   to.ConnWindow,
+	}
+	if to.Net != nil {
+		cfg.ListenPacket = to.Net.ListenPacket
+	}
+	return h3.Connect(ctx, cfg)
 }
 
 // Transport is an HTTP/3 client that connects to p, whatever the URL, from a host

@@ -8,6 +8,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
+	"net/textproto"
 	"sync"
 	"time"
 
@@ -47,13 +49,16 @@ func Browser(tr *http3.Transport) func(ctx context.Context, host, alternative st
 	}
 }
 
-// clientConn is a connection of Browser.
+// clientConn is a connection of Browser or Connect.
 type clientConn struct {
 	rec      *netlog.ConnectionRecord
 	tally    *tally
 	conn     *quic.Conn
 	running  sync.WaitGroup
-	recorded sync.Once // that the handshake is over
+	recorded sync.Once        // that the handshake is over
+	over     chan struct{}    // closed when its end was recorded
+	pooled   *wire.ClientConn // what it passes for; nil of Browser
+	turn     chan struct{}    // held by a request with a body until its stream is known
 
 	mu   sync.Mutex
 	http *http3.ClientConn // what the next request goes by; guarded by mu
@@ -63,27 +68,40 @@ func dial(ctx context.Context, tr *http3.Transport, host, alternative string, re
 	if tr.Dial == nil {
 		return nil, errors.New("h3: Browser: the Transport has no Dial: set that of a Dialer")
 	}
-	c := &clientConn{rec: rec, tally: newTally(rec, false, nil)}
-	cfg := tlsOf(tr, host)
-	rec.Update(func(n *netlog.Connection) {
-		n.Network, n.ServerName, n.Offered = "udp", serverName(cfg), cfg.NextProtos
-	})
-	conn, err := tr.Dial(ctx, alternative, cfg, c.quicOf(tr))
-	if err != nil {
-		reason := onClient.reason(err, false)
-		rec.Close(reason)
-		return nil, fmt.Errorf("h3: %s: %w", reason, err)
+	c := newClientConn(rec)
+	if err := c.open(ctx, tr.Dial, alternative, tlsOf(tr, host), tr.QUICConfig); err != nil {
+		return nil, fmt.Errorf("h3: %v: %w", err, err.cause)
 	}
-	c.conn = conn
-	rec.Update(func(n *netlog.Connection) {
-		n.Local, n.Remote = conn.LocalAddr().String(), conn.RemoteAddr().String()
-	})
-	c.http = newHTTP(conn)
+	c.http = newHTTP(c.conn)
 	if c.isShaken() {
 		c.recordHandshake()
 	}
 	c.running.Go(c.watch)
 	return c, nil
+}
+
+func newClientConn(rec *netlog.ConnectionRecord) *clientConn {
+	return &clientConn{rec: rec, tally: newTally(rec, false, nil), over: make(chan struct{}), turn: make(chan struct{}, 1)}
+}
+
+type dialFunc = func(ctx context.Context, addr string, tls *tls.Config, cfg *quic.Config) (*quic.Conn, error)
+
+// open opens the QUIC connection, and closes the record if it fails.
+func (c *clientConn) open(ctx context.Context, dial dialFunc, addr string, cfg *tls.Config, q *quic.Config) *clientError {
+	c.rec.Update(func(n *netlog.Connection) {
+		n.Network, n.ServerName, n.Offered = "udp", serverName(cfg), cfg.NextProtos
+	})
+	conn, err := dial(ctx, addr, cfg, c.traced(q))
+	if err != nil {
+		reason := onClient.reason(err, false)
+		c.rec.Close(reason)
+		return &clientError{reason, err}
+	}
+	c.conn = conn
+	c.rec.Update(func(n *netlog.Connection) {
+		n.Local, n.Remote = conn.LocalAddr().String(), conn.RemoteAddr().String()
+	})
+	return nil
 }
 
 // tlsOf is what http3.Transport would make of its TLSClientConfig.
@@ -106,10 +124,11 @@ func serverName(cfg *tls.Config) string {
 	return cfg.ServerName
 }
 
-func (c *clientConn) quicOf(tr *http3.Transport) *quic.Config {
+// traced is cfg, nil or not, with the tally.
+func (c *clientConn) traced(cfg *quic.Config) *quic.Config {
 	q := &quic.Config{}
-	if tr.QUICConfig != nil {
-		q = tr.QUICConfig.Clone()
+	if cfg != nil {
+		q = cfg.Clone()
 	}
 	q.MaxIncomingStreams = -1 // a server opens none in HTTP/3 (RFC 9114, section 6.1)
 	ask := q.Tracer
@@ -143,6 +162,10 @@ func (c *clientConn) watch() {
 		c.recordHandshake()
 	}
 	c.rec.Close(onClient.reason(context.Cause(c.conn.Context()), c.isShaken()))
+	if c.pooled != nil {
+		c.pooled.Finish()
+	}
+	close(c.over)
 }
 
 func (c *clientConn) Handshaken() <-chan struct{} { return c.conn.HandshakeComplete() }
@@ -200,20 +223,28 @@ func (c *clientConn) send(by *http3.ClientConn, req *http.Request, started func(
 		return nil, err
 	}
 	x := c.tally.begin(str.StreamID(), netlog.Request{Method: req.Method, URL: req.URL.String()})
+	x.quit = func(code http3.ErrCode) {
+		str.CancelRead(quic.StreamErrorCode(code))
+		str.CancelWrite(quic.StreamErrorCode(code))
+	}
 	if started != nil {
 		started(x.rec)
 	}
 	x.rec.Update(func(q *netlog.Request) { q.Sent = time.Now() })
-	body := &answerBody{conn: c, stream: str, exchange: x}
-	body.stop = context.AfterFunc(req.Context(), body.cancel)
+	body := &answerBody{conn: c, exchange: x}
+	body.stop = context.AfterFunc(req.Context(), func() { x.quit(http3.ErrCodeRequestCanceled) })
 	resp, err := c.ask(req, str)
 	if err != nil {
-		return nil, body.end(err)
+		return nil, body.end(answerless(err))
 	}
+	c.answered(req, resp, body)
+	return resp, nil
+}
+
+func (c *clientConn) answered(req *http.Request, resp *http.Response, body *answerBody) {
 	state := c.conn.ConnectionState().TLS
 	resp.TLS, resp.Request = &state, req
 	body.ReadCloser, resp.Body = resp.Body, body
-	return resp, nil
 }
 
 // ask sends the request and reads the head of its final answer. That sending
@@ -222,7 +253,11 @@ func (c *clientConn) send(by *http3.ClientConn, req *http.Request, started func(
 // 4.1).
 func (c *clientConn) ask(req *http.Request, str *http3.RequestStream) (*http.Response, error) {
 	early := !c.isShaken()
-	_ = str.SendRequestHeader(req)
+	if err := str.SendRequestHeader(req); err != nil && !isCut(err) { // it is no request that HTTP/3 could carry
+		str.CancelRead(quic.StreamErrorCode(http3.ErrCodeRequestCanceled))
+		str.CancelWrite(quic.StreamErrorCode(http3.ErrCodeRequestCanceled))
+		return nil, err
+	}
 	_ = str.Close()
 	if early {
 		if err := c.accepted(req.Context()); err != nil {
@@ -237,7 +272,25 @@ func (c *clientConn) ask(req *http.Request, str *http3.RequestStream) (*http.Res
 		if resp.StatusCode >= 200 || resp.StatusCode == http.StatusSwitchingProtocols {
 			return resp, nil
 		}
+		if err := tellInterim(req, resp); err != nil {
+			return nil, err
+		}
 	}
+}
+
+// tellInterim tells who traces req of an answer of status 1xx.
+func tellInterim(req *http.Request, resp *http.Response) error {
+	trace := httptrace.ContextClientTrace(req.Context())
+	switch {
+	case trace == nil:
+		return nil
+	case resp.StatusCode == http.StatusContinue && trace.Got100Continue != nil:
+		trace.Got100Continue()
+	}
+	if trace.Got1xxResponse == nil {
+		return nil
+	}
+	return trace.Got1xxResponse(resp.StatusCode, textproto.MIMEHeader(resp.Header))
 }
 
 func (c *clientConn) isShaken() bool { return isClosed(c.conn.HandshakeComplete()) }
@@ -263,15 +316,9 @@ func (c *clientConn) accepted(ctx context.Context) error {
 type answerBody struct {
 	io.ReadCloser
 	conn     *clientConn
-	stream   *http3.RequestStream
 	exchange *exchange
 	stop     func() bool // of the watch over the request's context
-}
-
-// cancel is the end of the request's context.
-func (b *answerBody) cancel() {
-	b.stream.CancelRead(quic.StreamErrorCode(http3.ErrCodeRequestCanceled))
-	b.stream.CancelWrite(quic.StreamErrorCode(http3.ErrCodeRequestCanceled))
+	upload   *upload     // nil is that the request had no body
 }
 
 func (b *answerBody) Read(p []byte) (int, error) {
@@ -282,24 +329,44 @@ func (b *answerBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close gives up what was not read.
+// Close gives up what was not read, and what was not sent.
 func (b *answerBody) Close() error {
 	b.end(errGivenUp)
+	if b.upload == nil {
+		return b.ReadCloser.Close()
+	}
+	b.exchange.quit(http3.ErrCodeRequestCanceled)
+	b.upload.stop()
+	b.conn.tally.end(b.exchange.id)
 	return b.ReadCloser.Close()
 }
 
-var errGivenUp = errors.New("given up by client")
+var (
+	errGivenUp  = errors.New("given up by client")
+	errNoAnswer = errors.New("the server ended the stream without an answer")
+)
 
-// end records the first end, and returns what it was.
+// answerless is why there was no answer, for which no end is a good one.
+func answerless(err error) error {
+	if err == io.EOF {
+		return errNoAnswer
+	}
+	return err
+}
+
+// end records the first end, and returns what it was. Of a request that is still
+// being sent the rest is counted until Close.
 func (b *answerBody) end(err error) error {
 	b.stop()
-	b.conn.tally.end(b.exchange.id)
+	if b.upload == nil {
+		b.conn.tally.end(b.exchange.id)
+	}
 	if err == io.EOF {
 		b.exchange.rec.End("")
 		return err
 	}
 	b.exchange.rec.End(b.conn.failure(err))
-	return err
+	return b.conn.named(err)
 }
 
 // failure is what a request's error means. quic-go tells the streams that the

@@ -89,6 +89,26 @@ func (s side) reset(cause error) string {
 	return fmt.Sprintf("reset by %v: %s", s.of(told.Remote), codeName(uint64(told.ErrorCode)))
 }
 
+// isCut reports whether the error is about a stream or its connection, and not about
+// what was to be sent.
+func isCut(err error) bool {
+	var stream *quic.StreamError
+	return errors.As(err, &stream) || endsConnection(err) || errors.Is(err, quic.Err0RTTRejected)
+}
+
+// codeOf is HTTP/2's word for a code of HTTP/3: codeFor, backwards.
+func codeOf(code http3.ErrCode) http2.ErrCode {
+	for _, one := range []http2.ErrCode{
+		http2.ErrCodeNo, http2.ErrCodeProtocol, http2.ErrCodeRefusedStream, http2.ErrCodeCancel,
+		http2.ErrCodeConnect, http2.ErrCodeEnhanceYourCalm, http2.ErrCodeHTTP11Required,
+	} {
+		if codeFor(one) == code {
+			return one
+		}
+	}
+	return http2.ErrCodeInternal
+}
+
 // codeFor is HTTP/3's word for a code of HTTP/2 (RFC 9114, appendix A.4).
 func codeFor(code http2.ErrCode) http3.ErrCode {
 	switch code {

@@ -137,6 +137,9 @@ func (c *servedConn) over(cause error) {
 		c.named()
 	}
 	c.rec.Close(onServer.reason(cause, shaken))
+	if f := c.server.cfg.Closed; f != nil {
+		f(c.rec)
+	}
 }
 
 // enter takes the turn for the request whose head was read just now.

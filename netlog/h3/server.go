@@ -42,6 +42,8 @@ type ServerConfig struct {
 	IdleTimeout time.Duration
 	// Open makes the record of a connection whose first packet has come.
 	Open func(local, remote net.Addr) *netlog.ConnectionRecord
+	// Closed, if not nil, is called when a connection is over and its record closed.
+	Closed func(*netlog.ConnectionRecord)
 	// Handshaken, if not nil, is called when a handshake is over, well or not.
 	Handshaken func(*netlog.ConnectionRecord)
 	// ErrorLog gets what quic-go complains about; nil discards.

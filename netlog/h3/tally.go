@@ -1,12 +1,15 @@
 package h3
 
 import (
+	"fmt"
 	"strconv"
 	"sync"
 	"time"
 
 	"github.com/quic-go/quic-go"
+	"github.com/quic-go/quic-go/http3"
 	"github.com/quic-go/quic-go/http3/qlog"
+	quicqlog "github.com/quic-go/quic-go/qlog"
 	"github.com/quic-go/quic-go/qlogwriter"
 
 	"example.com/wiretest/netlog"
@@ -23,15 +26,23 @@ type tally struct {
 	// serve it; nil on a client.
 	begun func(*exchange)
 
+	limited func(int) // a client's: is told how many requests the server allows at once; nil does not ask
+	goneBy  func()    // a client's: is told of GOAWAY; nil is not
+
 	mu      sync.Mutex
 	quic    bool                        // quic-go has asked for QUIC's own recorder; guarded by mu
 	streams map[quic.StreamID]*exchange // guarded by mu
+	opening func(quic.StreamID)         // begins the request whose stream http3 opens next; nil is none; guarded by mu
 }
 
 // exchange is one request and its answer.
 type exchange struct {
 	id  quic.StreamID
 	rec *netlog.RequestRecord
+
+	// quit gives a client's request up, both ways; it is set before anyone else has
+	// the record.
+	quit func(http3.ErrCode)
 
 	// Of the goroutine that serves it.
 	entered bool // it has had the turn
@@ -55,10 +66,36 @@ func (t *tally) AddProducer() qlogwriter.Recorder {
 	case t.also != nil:
 		next = t.also.AddProducer()
 	}
-	if first {
+	switch {
+	case first && t.limited != nil:
+		return parameters{t.limited, next}
+	case first:
 		return next
 	}
 	return frames{t, next}
+}
+
+// parameters is QUIC's recorder of a client that wants to know the server's limit
+// of streams, which nothing else tells.
+type parameters struct {
+	limited func(int)
+	next    qlogwriter.Recorder // nil is none
+}
+
+func (p parameters) Close() error {
+	if p.next == nil {
+		return nil
+	}
+	return p.next.Close()
+}
+
+func (p parameters) RecordEvent(e qlogwriter.Event) {
+	if p.next != nil {
+		p.next.RecordEvent(e)
+	}
+	if set, ok := e.(quicqlog.ParametersSet); ok && set.Initiator == quicqlog.InitiatorRemote {
+		p.limited(int(set.InitialMaxStreamsBidi))
+	}
 }
 
 // frames is HTTP/3's recorder.
@@ -80,9 +117,23 @@ func (f frames) RecordEvent(e qlogwriter.Event) {
 	}
 	switch e := e.(type) {
 	case qlog.FrameParsed:
+		if last, ok := e.Frame.Frame.(qlog.GoAwayFrame); ok {
+			f.goAway(last)
+		}
 		f.frame(f.server, e.StreamID, e.Raw, e.Frame.Frame)
 	case qlog.FrameCreated:
 		f.frame(!f.server, e.StreamID, e.Raw, e.Frame.Frame)
+	}
+}
+
+// goAway is for a server's GOAWAY (RFC 9114, section 5.2).
+func (t *tally) goAway(last qlog.GoAwayFrame) {
+	if t.server {
+		return
+	}
+	t.rec.Update(func(c *netlog.Connection) { c.GoAway = fmt.Sprintf("GOAWAY, from stream %d on", last.StreamID) })
+	if t.goneBy != nil {
+		t.goneBy()
 	}
 }
 
@@ -102,8 +153,14 @@ func (t *tally) frame(up bool, id quic.StreamID, raw qlog.RawInfo, frame any) {
 func (t *tally) headers(up bool, id quic.StreamID, raw qlog.RawInfo, fields []qlog.HeaderField) {
 	x := t.exchange(id)
 	begins := x == nil && up && t.server
-	if begins {
+	switch {
+	case begins:
 		x = t.begin(id, requestOf(fields))
+	case x == nil && up:
+		if open := t.takeOpening(); open != nil {
+			open(id)
+			x = t.exchange(id)
+		}
 	}
 	t.countConn(up, raw, raw.PayloadLength)
 	if x == nil {
@@ -159,6 +216,22 @@ func (t *tally) exchange(id quic.StreamID) *exchange {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.streams[id]
+}
+
+// open has begin called with the next stream that http3 opens by itself. Until then,
+// or until takeOpening, nobody else may call it.
+func (t *tally) open(begin func(quic.StreamID)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.opening = begin
+}
+
+func (t *tally) takeOpening() func(quic.StreamID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	open := t.opening
+	t.opening = nil
+	return open
 }
 
 // begin records a request.

@@ -43,6 +43,7 @@ type ClientConn struct {
 	tls      *tls.ConnectionState // nil on a plain connection
 	pipe     *clientPipe
 	http     *http.ClientConn
+	foreign  *ForeignConn // speaks instead of pipe and http, which then are nil
 	onChange func()
 
 	limit      atomic.Int64 // that the server states
@@ -155,14 +156,19 @@ func (c *ClientConn) TLS() *tls.ConnectionState { return c.tls }
 // it: of those sent before, a server may refuse what exceeds its limit.
 func (c *ClientConn) Greeted() <-chan struct{} { return c.greet }
 
-// Protocol is "http/1.1" or "h2".
+// Protocol is "http/1.1" or "h2", or that of a ForeignConn.
 func (c *ClientConn) Protocol() string { return c.protocol }
 
 // Record is the connection's record.
 func (c *ClientConn) Record() *netlog.ConnectionRecord { return c.rec }
 
-// Control bends the connection's protocol.
-func (c *ClientConn) Control() *Control { return c.pipe.tap.Control() }
+// Control bends the connection's protocol; nil of a ForeignConn.
+func (c *ClientConn) Control() *Control {
+	if c.foreign != nil {
+		return nil
+	}
+	return c.pipe.tap.Control()
+}
 
 // Done is closed when the connection takes no more requests: it was closed, it
 // broke, or the server said GOAWAY or Connection: close. Requests in flight may
@@ -171,11 +177,19 @@ func (c *ClientConn) Done() <-chan struct{} { return c.done }
 
 // Closed is closed when the connection is, whichever side ended it: unlike after
 // Done, nothing that is under way will be answered.
-func (c *ClientConn) Closed() <-chan struct{} { return c.pipe.closed }
+func (c *ClientConn) Closed() <-chan struct{} {
+	if c.foreign != nil {
+		return c.foreign.Closed
+	}
+	return c.pipe.closed
+}
 
 // Close closes the connection at once; requests in flight fail. It is
 // idempotent.
 func (c *ClientConn) Close() error {
+	if c.foreign != nil {
+		return c.foreign.Close()
+	}
 	c.http.Close()
 	// After 101 the connection is the caller's, and net/http leaves it open.
 	return c.pipe.Close()

@@ -60,7 +60,12 @@ func (f *Faults) Around(r *http.Request, next http.Handler) http.Handler {
 
 // WithStream has StreamOf return s for requests with this context.
 func WithStream(ctx context.Context, s *Stream) context.Context {
-	return context.WithValue(ctx, requestKey, s)
+	return context.WithValue(context.WithValue(ctx, foreignKey, (*Foreign)(nil)), requestKey, s)
+}
+
+// WithForeign has the actions of faults be about f, for requests with this context.
+func WithForeign(ctx context.Context, f *Foreign) context.Context {
+	return context.WithValue(context.WithValue(ctx, foreignKey, f), requestKey, (*Stream)(nil))
 }
 
 // fault is a Fault of a Server.

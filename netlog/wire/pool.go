@@ -16,7 +16,7 @@ type PoolConfig struct {
 	Dial func(ctx context.Context, host string) (*ClientConn, error)
 	// MaxConns is the limit of http/1.1 connections to one host; 0 is none.
 	MaxConns int
-	// ExpectH2 says that a host may choose h2: to a host whose protocol is not
+	// ExpectH2 says that a host may choose h2, or be reached by a ForeignConn: to a host whose protocol is not
 	// known yet, one connection is dialled and all wait for what it speaks.
 	// Without it each request dials its own at once, up to MaxConns.
 	ExpectH2 bool

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -14,7 +15,7 @@ type poolHost struct {
 	name     string
 	protocol string                   // of the newest connection; "" is not known yet
 	conns    map[*pooledConn]struct{} // all that are open, also those that left the pool but have leases
-	h2       *pooledConn              // the one h2 connection that takes requests
+	h2       *pooledConn              // the one connection of h2, or of a ForeignConn, that takes requests
 	last     *netlog.ConnectionRecord // the one that left last; nil if none has
 	idle     []*pooledConn            // http/1.1, the last used one last
 	http1    int                      // http/1.1 connections that have not left
@@ -95,7 +96,10 @@ func (h *poolHost) dialOrStall(now time.Time) {
 // oneDialForAll reports whether those that wait are to share the connection
 // that is being dialled.
 func (h *poolHost) oneDialForAll() bool {
-	return h.protocol == protoH2 || h.protocol == "" && h.pool.cfg.ExpectH2
+	if h.protocol == "" {
+		return h.pool.cfg.ExpectH2
+	}
+	return h.protocol != protoHTTP1
 }
 
 // join takes in a new connection.
@@ -108,7 +112,7 @@ func (h *poolHost) join(conn *pooledConn) {
 		return
 	}
 	if h.h2 != nil && !h.h2.done() {
-		conn.client.rec.Close("closed by client: there is another h2 connection")
+		conn.client.rec.Close(fmt.Sprintf("closed by client: there is another %s connection", h.h2.client.protocol))
 		h.retire(conn)
 		return
 	}

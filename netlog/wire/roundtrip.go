@@ -23,8 +23,11 @@ import (
 // On http/1.1 net/http keeps an answer without a body for 50 ms if the
 // request's body is not sent by then; after that the connection is Done.
 func (c *ClientConn) RoundTrip(req *http.Request, started func(*netlog.RequestRecord)) (*http.Response, error) {
-	s := newSending(started)
 	own := ownRequest(req)
+	if c.foreign != nil {
+		return c.roundTripForeign(req, own, started)
+	}
+	s := newSending(started)
 	var resp *http.Response
 	var err error
 	if c.protocol == protoH2 {
@@ -38,6 +41,15 @@ func (c *ClientConn) RoundTrip(req *http.Request, started func(*netlog.RequestRe
 	}
 	resp.Request = req
 	resp.TLS = c.tls
+	return resp, nil
+}
+
+func (c *ClientConn) roundTripForeign(req, own *http.Request, started func(*netlog.RequestRecord)) (*http.Response, error) {
+	resp, err := c.foreign.RoundTrip(own, started)
+	if err != nil {
+		return nil, fmt.Errorf("wire: client: %s: %w", c.protocol, err)
+	}
+	resp.Request, resp.TLS = req, c.tls
 	return resp, nil
 }
 
