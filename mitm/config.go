@@ -6,7 +6,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"math"
 	"net"
 	"net/url"
 	"slices"
@@ -290,8 +289,8 @@ func (l *Leg) validate(downstream bool) error {
 		{"ConnWindow", l.ConnWindow},
 		{"MaxConns", l.MaxConns},
 	} {
-		if field.n < 0 || field.n > math.MaxInt32 {
-			return fmt.Errorf("%s: %d: must be from 0 to %d", field.name, field.n, math.MaxInt32)
+		if err := wire.CheckCount(field.name, field.n); err != nil {
+			return err
 		}
 	}
 	if l.Speak != "" && !slices.Contains(spoken, l.Speak) {
@@ -301,10 +300,8 @@ func (l *Leg) validate(downstream bool) error {
 }
 
 func (l *Leg) validateFaults(downstream bool) error {
-	for i, f := range l.Faults {
-		if f.Do == nil || f.Request < 0 {
-			return fmt.Errorf("Faults[%d]: request %d: want one from 0, and something to Do", i, f.Request)
-		}
+	if err := wire.CheckFaults("Faults", l.Faults); err != nil {
+		return err
 	}
 	for i := range l.ConnectionFaults {
 		if err := l.ConnectionFaults[i].validate(downstream); err != nil {

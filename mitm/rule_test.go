@@ -71,7 +71,7 @@ func TestMistakenRules(t *testing.T) {
 		`for "b": downstream leg: Speak: "h3": the proxy does not speak it`:   {Host: "b", Downstream: mitm.Leg{Speak: alpn.H3}},
 		`for "b": Passthrough: nothing else can be set with it`:               {Host: "b", Passthrough: true, Upstream: h1},
 		`for "b": CertificateFault: "odd": there is no such fault`:            {Host: "b", CertificateFault: "odd"},
-		`for "b": upstream leg: Faults[0]: request 1: want one from 0, and`:   {Host: "b", Upstream: mitm.Leg{Faults: []wire.Fault{{Request: 1}}}},
+		`for "b": upstream leg: Faults[0]: Do is nil: nothing would go wrong`: {Host: "b", Upstream: mitm.Leg{Faults: []wire.Fault{{Request: 1}}}},
 		`ConnectionFaults[0]: nothing is set: nothing would go wrong`:         {Host: "b", Upstream: mitm.Leg{ConnectionFaults: []mitm.ConnectionFault{{Connection: 2}}}},
 		`ConnectionFaults[0]: RefuseALPN is for the downstream leg`:           {Host: "b", Upstream: mitm.Leg{ConnectionFaults: []mitm.ConnectionFault{{RefuseALPN: true}}}},
 		`ConnectionFaults[0]: FirstSegment is for the downstream leg`:         {Host: "b", Upstream: mitm.Leg{ConnectionFaults: []mitm.ConnectionFault{{FirstSegment: true}}}},

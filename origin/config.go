@@ -156,10 +156,7 @@ func (c *Config) validate() error {
 	if err := c.Page.validate(); err != nil {
 		return err
 	}
-	if err := validStreams(c.MaxConcurrentStreams); err != nil {
-		return err
-	}
-	if err := validFaults(c.Faults); err != nil {
+	if err := wire.CheckFaults("Config.Faults", c.Faults); err != nil {
 		return err
 	}
 	if err := validConnectionFaults(c.ConnectionFaults); err != nil {
@@ -181,27 +178,25 @@ func (c *Config) validate() error {
 }
 
 func (c *Config) validSizes() error {
+	for _, field := range []struct {
+		name string
+		n    int
+	}{
+		{"MaxConcurrentStreams", c.MaxConcurrentStreams},
+		{"StreamWindow", c.StreamWindow},
+		{"ConnWindow", c.ConnWindow},
+	} {
+		if err := wire.CheckCount("Config."+field.name, field.n); err != nil {
+			return err
+		}
+	}
 	switch {
 	case c.Port < 0 || c.Port > math.MaxUint16:
-		return fmt.Errorf("Config.Port: %d is no port", c.Port)
-	case c.StreamWindow < 0:
-		return fmt.Errorf("Config.StreamWindow: %d is negative", c.StreamWindow)
-	case c.ConnWindow < 0:
-		return fmt.Errorf("Config.ConnWindow: %d is negative", c.ConnWindow)
+		return fmt.Errorf("Config.Port: %d: must be from 0 to %d", c.Port, math.MaxUint16)
 	case c.IdleTimeout < 0:
 		return fmt.Errorf("Config.IdleTimeout: %v is negative", c.IdleTimeout)
 	case c.IdleTimeout == 0 && c.IdleReset:
 		return errors.New("Config.IdleReset without IdleTimeout: nothing would be reset")
-	}
-	return nil
-}
-
-func validStreams(n int) error {
-	if n < 0 {
-		return fmt.Errorf("Config.MaxConcurrentStreams: %d is negative", n)
-	}
-	if n > math.MaxInt32 {
-		return fmt.Errorf("Config.MaxConcurrentStreams: %d is above %d", n, math.MaxInt32)
 	}
 	return nil
 }
@@ -221,7 +216,7 @@ func validALPN(policy alpn.Policy, cfg *tls.Config) error {
 	if cfg == nil || cfg.NextProtos == nil || slices.Equal(cfg.NextProtos, policy.Protocols()) {
 		return nil
 	}
-	return fmt.Errorf("Config.TLS: NextProtos %q contradicts Config.ALPN %v: leave NextProtos nil, ALPN rules", cfg.NextProtos, policy)
+	return fmt.Errorf("Config.TLS.NextProtos: %q contradicts Config.ALPN %v: leave it empty, ALPN rules", cfg.NextProtos, policy)
 }
 
 // serverTLS is the server's side of every handshake over TCP.

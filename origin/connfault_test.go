@@ -2,7 +2,6 @@ package origin_test
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -162,8 +161,8 @@ func TestMistakenConnectionFaults(t *testing.T) {
 		"origin: Config.ConnectionFaults[0]: Connection: -1 is negative":        {ConnectionFaults: []origin.ConnectionFault{{Connection: -1}}},
 		"origin: Config.IdleReset without IdleTimeout: nothing would be reset":  {IdleReset: true},
 		"origin: Config.IdleTimeout: -1ns is negative":                          {IdleTimeout: -1},
-		fmt.Sprintf("origin: Config.StreamWindow: %d is negative", -1):          {StreamWindow: -1},
-		fmt.Sprintf("origin: Config.ConnWindow: %d is negative", -1):            {ConnWindow: -1},
+		"origin: Config.StreamWindow: -1: must be from 0 to 2147483647":         {StreamWindow: -1},
+		"origin: Config.ConnWindow: -1: must be from 0 to 2147483647":           {ConnWindow: -1},
 	} {
 		_, err := origin.Start(cfg)
 		assert.EqualError(t, err, want)

@@ -1,7 +1,6 @@
 package origin
 
 import (
-	"fmt"
 	"hash/fnv"
 	"io"
 	"math/rand/v2"
@@ -49,18 +48,6 @@ type Fault = wire.Fault
 // the request and do nothing else: quic-go has no say for a handler in GOAWAY,
 // SETTINGS, PING or the end of a stream, and never sends 100 unless the handler does.
 type Action = wire.Action
-
-func validFaults(all []Fault) error {
-	for i, f := range all {
-		if f.Request < 0 {
-			return fmt.Errorf("Config.Faults[%d]: Request: %d is negative", i, f.Request)
-		}
-		if f.Do == nil {
-			return fmt.Errorf("Config.Faults[%d]: Do is nil: nothing would go wrong", i)
-		}
-	}
-	return nil
-}
 
 // GoAway refuses the request by GOAWAY NO_ERROR with a last stream before its
 // own: it may be sent again on another connection (RFC 9113, section 6.8). What

@@ -55,7 +55,7 @@ const defaultMaxAge = 30 * 24 * time.Hour
 func (a AltSvc) validate() error {
 	switch {
 	case a.Port < 0 || a.Port > math.MaxUint16:
-		return fmt.Errorf("AltSvc.Port: %d is no port", a.Port)
+		return fmt.Errorf("AltSvc.Port: %d: must be from 0 to %d", a.Port, math.MaxUint16)
 	case a.MaxAge < 0:
 		return fmt.Errorf("AltSvc.MaxAge: %v is negative", a.MaxAge)
 	case a.MaxAge%time.Second != 0:

@@ -131,7 +131,7 @@ func TestSetAltSvc(t *testing.T) {
 	require.NoError(t, s.SetAltSvc(origin.AltSvc{Clear: true}))
 	_, resp := get(t, s.Client(), s.URL)
 	assert.Equal(t, []string{"clear"}, resp.Header["Alt-Svc"])
-	assert.EqualError(t, s.SetAltSvc(origin.AltSvc{Port: 1 << 16}), "origin: SetAltSvc: AltSvc.Port: 65536 is no port")
+	assert.EqualError(t, s.SetAltSvc(origin.AltSvc{Port: 1 << 16}), "origin: SetAltSvc: AltSvc.Port: 65536: must be from 0 to 65535")
 	_, resp = get(t, s.Client(), s.URL)
 	assert.Equal(t, []string{"clear"}, resp.Header["Alt-Svc"])
 }
@@ -143,7 +143,7 @@ func TestMistakesInHTTP3(t *testing.T) {
 		"origin: Config.HTTP3: AltSvc: Clear and Absent are both set":                                                           {HTTP3: &origin.HTTP3{AltSvc: origin.AltSvc{Clear: true, Absent: true}}},
 		"origin: Config.HTTP3: Config.TLS.MaxVersion is TLS 1.2: QUIC needs TLS 1.3":                                            {HTTP3: &origin.HTTP3{}, TLS: &tls.Config{MaxVersion: tls.VersionTLS12}},
 		"origin: Config.HTTP3: QUIC.InitialPacketSize: 1000 is below 1200, the least that QUIC may send (RFC 9000, section 14)": {HTTP3: &origin.HTTP3{QUIC: &quic.Config{InitialPacketSize: 1000}}},
-		"origin: Config.Port: 70000 is no port":                                                                                 {Port: 70000},
+		"origin: Config.Port: 70000: must be from 0 to 65535":                                                                   {Port: 70000},
 	} {
 		_, err := origin.Start(cfg)
 		assert.EqualError(t, err, want)

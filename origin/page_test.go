@@ -123,7 +123,7 @@ func TestPageRefusesWhatItDoesNotHave(t *testing.T) {
 		{"POST", "/api/001", 405, "origin: /api/001 is not for POST\n"},
 		{"HEAD", "/api/001", 200, ""},
 		{"GET", "/api/001?n=1", 200, "{\"id\":1}\n"},
-		{"GET", origin.ReportPath, 405, "origin: report: not a POST\n"},
+		{"GET", origin.ReportPath, 405, "origin: Report: not a POST\n"},
 	} {
 		req := httptest.NewRequest(c.method, s.URL+c.path, strings.NewReader(""))
 		req.RequestURI = ""

@@ -40,11 +40,11 @@ type Timing struct {
 // when the origin is closed, and where Config.Handler serves instead of a page.
 func (s *Server) Report(ctx context.Context) (*Report, error) {
 	if s.reports == nil {
-		return nil, errors.New("origin: report: Config.Handler serves, and only a Page reports")
+		return nil, errors.New("origin: Report: Config.Handler serves: only a Page reports")
 	}
 	report, err := s.reports.next(ctx, s.ctx)
 	if err != nil {
-		return nil, fmt.Errorf("origin: report: %w", err)
+		return nil, fmt.Errorf("origin: Report: %w", err)
 	}
 	return report, nil
 }
@@ -110,12 +110,12 @@ const maxReport = 16 << 20
 func (b *inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", "POST")
-		http.Error(w, "origin: report: not a POST", http.StatusMethodNotAllowed)
+		http.Error(w, "origin: Report: not a POST", http.StatusMethodNotAllowed)
 		return
 	}
 	var posted postedReport
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxReport)).Decode(&posted); err != nil {
-		http.Error(w, fmt.Sprintf("origin: report: %v", err), http.StatusBadRequest)
+		http.Error(w, fmt.Sprintf("origin: Report: %v", err), http.StatusBadRequest)
 		return
 	}
 	b.put(posted.report(r.UserAgent()))

@@ -74,20 +74,20 @@ func TestReportsComeInOrderEachOnce(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
 	_, err := s.Report(ctx)
-	assert.EqualError(t, err, "origin: report: context deadline exceeded")
+	assert.EqualError(t, err, "origin: Report: context deadline exceeded")
 }
 
 func TestReportEndsWithTheOrigin(t *testing.T) {
 	s := origin.New(t, nil)
 	require.NoError(t, s.Close())
 	_, err := next(t, s)
-	assert.EqualError(t, err, "origin: report: the origin is closed")
+	assert.EqualError(t, err, "origin: Report: the origin is closed")
 }
 
 func TestNothingReportsWhereAHandlerServes(t *testing.T) {
 	s := origin.New(t, &origin.Config{Handler: hello})
 	_, err := next(t, s)
-	assert.EqualError(t, err, "origin: report: Config.Handler serves, and only a Page reports")
+	assert.EqualError(t, err, "origin: Report: Config.Handler serves: only a Page reports")
 }
 
 func TestDamagedReportIsRefused(t *testing.T) {

@@ -23,7 +23,7 @@ import (
 func SocketsByRemote(pid int) (map[netip.AddrPort]int, error) {
 	all, err := establishedSockets(pid)
 	if err != nil {
-		return nil, fmt.Errorf("origin: sockets: %w", err)
+		return nil, fmt.Errorf("origin: SocketsByRemote: %w", err)
 	}
 	counts := make(map[netip.AddrPort]int)
 	for _, s := range all {

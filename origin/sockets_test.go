@@ -73,5 +73,5 @@ func TestSocketsOfAnotherProcess(t *testing.T) {
 	require.NoError(t, err)
 	assert.Zero(t, n, "this process's own")
 	_, err = s.SocketsTo(1 << 30)
-	assert.ErrorContains(t, err, "origin: sockets: open /proc/1073741824/fd")
+	assert.ErrorContains(t, err, "origin: SocketsByRemote: open /proc/1073741824/fd")
 }

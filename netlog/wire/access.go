@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"reflect"
 	"sync"
 )
 
@@ -90,15 +89,4 @@ func (a *Access) Close() {
 	for _, tr := range given {
 		tr.CloseIdleConnections()
 	}
-}
-
-// IsTypedNil finds the nil pointer in an interface that is not nil, which would
-// panic much later and far from the mistake.
-func IsTypedNil(v any) bool {
-	r := reflect.ValueOf(v)
-	switch r.Kind() {
-	case reflect.Pointer, reflect.Map, reflect.Slice, reflect.Func, reflect.Chan:
-		return r.IsNil()
-	}
-	return false
 }

@@ -71,13 +71,13 @@ const AlternativeNote = "pageload.alternative"
 
 func (cfg *Config) plan() (*plan, error) {
 	if cfg == nil {
-		return nil, errors.New("pageload: Config: nil, want URL or URLs")
+		return nil, errors.New("pageload: Config is nil: want URL or URLs")
 	}
 	if cfg.PerHost < 0 {
-		return nil, fmt.Errorf("pageload: Config.PerHost: %d, want 0 or more", cfg.PerHost)
+		return nil, fmt.Errorf("pageload: Config.PerHost: %d is negative", cfg.PerHost)
 	}
 	if cfg.HeadStart < 0 {
-		return nil, fmt.Errorf("pageload: Config.HeadStart: %v, want 0 or more", cfg.HeadStart)
+		return nil, fmt.Errorf("pageload: Config.HeadStart: %v is negative", cfg.HeadStart)
 	}
 	p := &plan{
 		http3:        cfg.HTTP3,
@@ -96,14 +96,17 @@ func (cfg *Config) plan() (*plan, error) {
 		p.transport = &http.Transport{ForceAttemptHTTP2: true}
 	}
 	if p.transport.DialTLSContext != nil {
-		return nil, errors.New("pageload: Config.Transport.DialTLSContext: set, but a load does its own TLS to see what was negotiated")
+		return nil, errors.New("pageload: Config.Transport.DialTLSContext is set: a load does its own TLS to see what was negotiated")
 	}
 	return p, p.parse(cfg)
 }
 
 func (p *plan) parse(cfg *Config) (err error) {
-	if (cfg.URL == "") == (len(cfg.URLs) == 0) {
-		return errors.New("pageload: Config: want either URL (a page) or URLs (one batch)")
+	switch {
+	case cfg.URL == "" && len(cfg.URLs) == 0:
+		return errors.New("pageload: Config: neither URL nor URLs is set: want a page or a batch")
+	case cfg.URL != "" && len(cfg.URLs) > 0:
+		return errors.New("pageload: Config.URL and Config.URLs are both set: want a page or a batch")
 	}
 	if cfg.URL != "" {
 		p.page, err = parseURL("URL", cfg.URL)
@@ -125,7 +128,7 @@ func parseURL(field, raw string) (*url.URL, error) {
 		return nil, fmt.Errorf("pageload: Config.%s: %w", field, err)
 	}
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("pageload: Config.%s: %q, want an absolute http or https URL", field, raw)
+		return nil, fmt.Errorf("pageload: Config.%s: %q: want an absolute http or https URL", field, raw)
 	}
 	return u, nil
 }

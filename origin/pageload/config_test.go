@@ -15,15 +15,15 @@ func TestMistakenConfig(t *testing.T) {
 		cfg  *Config
 		want string
 	}{
-		{nil, "pageload: Config: nil, want URL or URLs"},
-		{&Config{}, "pageload: Config: want either URL (a page) or URLs (one batch)"},
-		{&Config{URL: "https://a.test", URLs: []string{"https://a.test"}}, "pageload: Config: want either URL (a page) or URLs (one batch)"},
-		{&Config{URL: "a.test/page"}, `pageload: Config.URL: "a.test/page", want an absolute http or https URL`},
-		{&Config{URL: "ftp://a.test/"}, `pageload: Config.URL: "ftp://a.test/", want an absolute http or https URL`},
+		{nil, "pageload: Config is nil: want URL or URLs"},
+		{&Config{}, "pageload: Config: neither URL nor URLs is set: want a page or a batch"},
+		{&Config{URL: "https://a.test", URLs: []string{"https://a.test"}}, "pageload: Config.URL and Config.URLs are both set: want a page or a batch"},
+		{&Config{URL: "a.test/page"}, `pageload: Config.URL: "a.test/page": want an absolute http or https URL`},
+		{&Config{URL: "ftp://a.test/"}, `pageload: Config.URL: "ftp://a.test/": want an absolute http or https URL`},
 		{&Config{URLs: []string{"https://a.test/", "https://a.test:port/"}}, `pageload: Config.URLs[1]: parse "https://a.test:port/": invalid port ":port" after host`},
-		{&Config{URL: "https://a.test", PerHost: -1}, "pageload: Config.PerHost: -1, want 0 or more"},
+		{&Config{URL: "https://a.test", PerHost: -1}, "pageload: Config.PerHost: -1 is negative"},
 		{&Config{URL: "https://a.test", Transport: &http.Transport{DialTLSContext: dialTLS}},
-			"pageload: Config.Transport.DialTLSContext: set, but a load does its own TLS to see what was negotiated"},
+			"pageload: Config.Transport.DialTLSContext is set: a load does its own TLS to see what was negotiated"},
 	} {
 		result, err := Load(t.Context(), c.cfg)
 		assert.EqualError(t, err, c.want)

@@ -50,7 +50,7 @@ func (d *dialer) proxyFor(ctx context.Context, host string) (*url.URL, error) {
 		return nil, fmt.Errorf("proxy: %w", err)
 	}
 	if proxy != nil && proxy.Scheme != "http" && proxy.Scheme != "https" {
-		return nil, fmt.Errorf("proxy %s: scheme %q, want http or https", proxy.Redacted(), proxy.Scheme)
+		return nil, fmt.Errorf("proxy %s: scheme %q: want http or https", proxy.Redacted(), proxy.Scheme)
 	}
 	return proxy, nil
 }

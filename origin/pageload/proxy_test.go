@@ -121,5 +121,5 @@ func TestProxyOfAnotherKind(t *testing.T) {
 		URL:       "https://origin.test",
 		Transport: &http.Transport{Proxy: http.ProxyURL(&url.URL{Scheme: "socks5", Host: "127.0.0.1:1"})},
 	})
-	assert.ErrorContains(t, err, `scheme "socks5", want http or https`)
+	assert.ErrorContains(t, err, `scheme "socks5": want http or https`)
 }
