@@ -30,7 +30,7 @@ func TestMistakenConfigNamesFieldAndValue(t *testing.T) {
 		{origin.Config{Page: &origin.Page{DelayMin: -time.Second}}, "origin: Config.Page: DelayMin: -1s is negative"},
 		{origin.Config{Page: &origin.Page{DelayMin: time.Second}}, "origin: Config.Page: DelayMin 1s is above DelayMax 0s"},
 		{origin.Config{MaxConcurrentStreams: -1}, "origin: Config.MaxConcurrentStreams: -1: must be from 0 to 2147483647"},
-		{origin.Config{MaxConcurrentStreams: 1 << 31}, "origin: Config.MaxConcurrentStreams: 2147483648 is above 2147483647"},
+		{origin.Config{MaxConcurrentStreams: 1 << 31}, "origin: Config.MaxConcurrentStreams: 2147483648: must be from 0 to 2147483647"},
 		{origin.Config{ALPN: alpn.Only()}, "origin: Config.ALPN: alpn: Only(): no protocol; None() is the policy without one"},
 		{origin.Config{ALPN: alpn.Only(alpn.H3)}, `origin: Config.ALPN: alpn: Only("h3"): "h3" runs over QUIC; a policy rules TLS over TCP only`},
 		{origin.Config{ALPN: alpn.Only("spdy/3")}, `origin: Config.ALPN: Only("spdy/3"): the origin does not speak "spdy/3", only ["h2" "http/1.1" "http/1.0"]`},
