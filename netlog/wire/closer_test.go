@@ -31,7 +31,7 @@ func TestCloserClosesOnce(t *testing.T) {
 				err := closer.Close("fixture", func(ctx context.Context) error {
 					calls++
 					assert.False(t, wire.Await(ctx, &hangs))
-					return errors.New("wire: close: still running: GET /slow (5.0s)")
+					return errors.New("wire: server: close: still running: GET /slow (5.0s)")
 				})
 				assert.EqualError(t, err, "fixture: close: still running: GET /slow (5.0s)")
 			})

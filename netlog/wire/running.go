@@ -64,7 +64,7 @@ func (s *Server) finish(c *servedConn, r *running) {
 const maxNamed = 8
 
 // closeErrorPrefix begins what Close of a Server says.
-const closeErrorPrefix = "wire: close: "
+const closeErrorPrefix = "wire: server: close: "
 
 // stillRunning is the error of a Close that ran out of time; nil if all ended
 // just now.

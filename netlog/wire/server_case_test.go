@@ -252,7 +252,7 @@ func TestCloseNamesWhatStillRuns(t *testing.T) {
 				time.Sleep(2 * time.Second)
 				ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 				defer cancel()
-				require.EqualError(t, p.server.Close(ctx), "wire: close: still running: GET /slow?really (2.1s)")
+				require.EqualError(t, p.server.Close(ctx), "wire: server: close: still running: GET /slow?really (2.1s)")
 				close(release)
 				require.NoError(t, p.server.Close(t.Context()))
 				require.NoError(t, p.server.Close(t.Context()))
