@@ -1,6 +1,7 @@
 package mitm_test
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -10,6 +11,7 @@ import (
 	"example.com/wiretest/alpn"
 	"example.com/wiretest/mitm"
 	"example.com/wiretest/netlog"
+	"example.com/wiretest/netlog/wire"
 	"example.com/wiretest/origin"
 )
 
@@ -189,4 +191,68 @@ func ExampleHooks() {
 	fmt.Printf("%s: %s\n", resp.Status, body)
 	// Output:
 	// 418 I'm a teapot: no origin was asked for /tea
+}
+
+// The first request is refused with a code by which it may be sent again, which
+// net/http does.
+func ExampleLeg_faults() {
+	site, err := origin.Start(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer site.Close()
+	proxy, err := mitm.Start(&mitm.Config{
+		RootCAs:    site.CA().Pool(),
+		Downstream: mitm.Leg{Faults: []wire.Fault{{Request: 1, Do: wire.Refuse}}},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer proxy.Close()
+
+	resp, err := proxy.Client().Head(site.URL)
+	if err != nil {
+		log.Fatal(err)
+	}
+	resp.Body.Close()
+	fmt.Println(resp.Status)
+	for _, q := range proxy.Log().Requests(mitm.Downstream) {
+		if q.Method == http.MethodHead {
+			fmt.Println(q.Status, q.Err)
+		}
+	}
+	// Output:
+	// 200 OK
+	// 0 RST_STREAM REFUSED_STREAM sent by server
+	// 200
+}
+
+// A proxy that refuses what the client offers, on the first connection.
+func ExampleConnectionFault() {
+	site, err := origin.Start(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer site.Close()
+	proxy, err := mitm.Start(&mitm.Config{
+		RootCAs:    site.CA().Pool(),
+		Downstream: mitm.Leg{ConnectionFaults: []mitm.ConnectionFault{{Connection: 1, RefuseALPN: true}}},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer proxy.Close()
+
+	for range 2 {
+		resp, err := proxy.Client().Head(site.URL)
+		if err != nil {
+			fmt.Println(errors.Unwrap(errors.Unwrap(err)))
+			continue
+		}
+		resp.Body.Close()
+		fmt.Println(resp.Status)
+	}
+	// Output:
+	// remote error: tls: no application protocol
+	// 200 OK
 }

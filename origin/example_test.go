@@ -81,7 +81,6 @@ func ExampleServer_Transport() {
 	// Output: true 10 http/1.1
 }
 
-// The third request meets a GOAWAY, and is sent again on another connection.
 // HTTP/3 is on the same port number as TCP, where the answers say so.
 func ExampleServer_HTTP3Transport() {
 	site, err := origin.Start(&origin.Config{
@@ -111,6 +110,7 @@ func ExampleServer_HTTP3Transport() {
 	// udp h3 1
 }
 
+// The third request meets a GOAWAY, and is sent again on another connection.
 func ExampleFault() {
 	site, err := origin.Start(&origin.Config{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "hello") }),
@@ -147,4 +147,62 @@ func ExampleLimit() {
 	// 404 []
 	// 429 [30]
 	// 1 refused
+}
+
+// The first connection is closed as soon as the client has spoken; net/http takes
+// another one.
+func ExampleConnectionFault() {
+	site, err := origin.Start(&origin.Config{
+		Handler:          http.HandlerFunc(origin.Echo),
+		ConnectionFaults: []origin.ConnectionFault{{Connection: 1, Do: origin.HangUp}},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer site.Close()
+
+	for range 2 {
+		resp, err := site.Client().Get(site.URL)
+		if err != nil {
+			fmt.Println("no answer")
+			continue
+		}
+		resp.Body.Close()
+		fmt.Println(resp.Status)
+	}
+	fmt.Println(site.Log().Connections()[0].CloseReason)
+	// Output:
+	// no answer
+	// 200 OK
+	// closed by a fault
+}
+
+// What the page takes is known before it is loaded.
+func ExamplePage() {
+	page := &origin.Page{Scripts: 1, API: 2, DelayMin: 100 * time.Millisecond, DelayMax: 400 * time.Millisecond}
+	for _, path := range page.Paths() {
+		fmt.Println(path, page.Delay(path))
+	}
+	// Output:
+	// /js/mod001.js 139ms
+	// /api/001 214ms
+	// /api/002 239ms
+}
+
+// Half of a body comes, and then a reset.
+func ExampleBody() {
+	site, err := origin.Start(&origin.Config{Handler: origin.Body{Size: 1000, Cut: origin.At(500)}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer site.Close()
+
+	resp, err := site.Client().Get(site.URL)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer resp.Body.Close()
+	n, err := io.Copy(io.Discard, resp.Body)
+	fmt.Println(n, "of", resp.ContentLength, err)
+	// Output: 500 of 1000 stream error: stream ID 1; INTERNAL_ERROR; received from peer
 }
