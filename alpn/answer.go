@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -125,5 +126,5 @@ func alertNamed(text string) (code uint8, ok bool) {
 // alertName is such as "alert 120 (no application protocol)".
 func alertName(code uint8) string {
 	name := strings.TrimPrefix(tls.AlertError(code).Error(), "tls: ")
-	return "alert " + itoa(code) + " (" + name + ")"
+	return "alert " + strconv.Itoa(int(code)) + " (" + name + ")"
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
-	"math/rand/v2"
 	"net"
 	"os"
 	"sync"
@@ -13,7 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"example.com/wiretest/linkdelay"
@@ -159,12 +157,6 @@ func TestConnsOfShapedPathsConformInVirtualTime(t *testing.T) {
 	}
 }
 
-func noise(n int) []byte {
-	p := make([]byte, n)
-	rand.NewChaCha8([32]byte{}).Read(p)
-	return p
-}
-
 // count adds one to each number it reads and sends it back, up to the limit.
 func count(t *testing.T, c net.Conn, limit uint64) {
 	defer c.Close()
@@ -203,32 +195,4 @@ func share(t *testing.T, set func(time.Time) error, do func([]byte) (int, error)
 		})
 	}
 	wg.Wait()
-}
-
-func assertTimeout(t *testing.T, err error) {
-	t.Helper()
-	assert.ErrorIs(t, err, os.ErrDeadlineExceeded)
-	var netErr net.Error
-	if assert.ErrorAs(t, err, &netErr) {
-		assert.True(t, netErr.Timeout(), "%v is a timeout", err)
-	}
-}
-
-func assertReadEnds(t *testing.T, c net.Conn, after time.Duration, want error) {
-	t.Helper()
-	start := time.Now()
-	n, err := c.Read(make([]byte, 1))
-	assert.Zero(t, n)
-	assert.ErrorIs(t, err, want)
-	assert.Equal(t, after, time.Since(start))
-}
-
-func echoed(t *testing.T, c net.Conn, text string) string {
-	t.Helper()
-	_, err := c.Write([]byte(text))
-	require.NoError(t, err)
-	buf := make([]byte, len(text))
-	_, err = io.ReadFull(c, buf)
-	require.NoError(t, err)
-	return string(buf)
 }

@@ -3,7 +3,9 @@ package linkdelay_test
 import (
 	"context"
 	"fmt"
+	"github.com/stretchr/testify/assert"
 	"io"
+	"math/rand/v2"
 	"net"
 	"os"
 	"runtime"
@@ -163,4 +165,38 @@ func (f *fakeTB) fails(do func()) bool {
 		returned = true
 	}()
 	return <-ended
+}
+
+func noise(n int) []byte {
+	p := make([]byte, n)
+	rand.NewChaCha8([32]byte{}).Read(p)
+	return p
+}
+
+func assertTimeout(t *testing.T, err error) {
+	t.Helper()
+	assert.ErrorIs(t, err, os.ErrDeadlineExceeded)
+	var netErr net.Error
+	if assert.ErrorAs(t, err, &netErr) {
+		assert.True(t, netErr.Timeout(), "%v is a timeout", err)
+	}
+}
+
+func assertReadEnds(t *testing.T, c net.Conn, after time.Duration, want error) {
+	t.Helper()
+	start := time.Now()
+	n, err := c.Read(make([]byte, 1))
+	assert.Zero(t, n)
+	assert.ErrorIs(t, err, want)
+	assert.Equal(t, after, time.Since(start))
+}
+
+func echoed(t *testing.T, c net.Conn, text string) string {
+	t.Helper()
+	_, err := c.Write([]byte(text))
+	require.NoError(t, err)
+	buf := make([]byte, len(text))
+	_, err = io.ReadFull(c, buf)
+	require.NoError(t, err)
+	return string(buf)
 }

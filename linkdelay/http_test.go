@@ -78,10 +78,6 @@ func TestFirstGetOverTLSTakesThreeRoundTrips(t *testing.T) {
 	}
 }
 
-// isVirtual reports whether the caller is in a bubble: its clock starts at
-// 2000-01-01.
-func isVirtual() bool { return time.Now().Year() < 2020 }
-
 func TestManyRequestsShareAConnectionOfHTTP2(t *testing.T) {
 	virtual(t, linkdelay.RTT(100*ms), func(t *testing.T, network *linkdelay.Network) {
 		authority := ca.New(t, nil)

@@ -15,39 +15,6 @@ import (
 	"example.com/wiretest/linkdelay"
 )
 
-// both is a link with the same path each way.
-func both(p linkdelay.Path) linkdelay.Link { return linkdelay.Link{Up: p, Down: p} }
-
-// eachWay runs a test with a connection, once for each direction.
-func eachWay(t *testing.T, link linkdelay.Link, body func(t *testing.T, network *linkdelay.Network, from, to net.Conn)) {
-	t.Helper()
-	virtual(t, link, func(t *testing.T, network *linkdelay.Network) {
-		near, far := pairIn(t, network)
-		body(t, network, near, far)
-	})
-	virtual(t, link, func(t *testing.T, network *linkdelay.Network) {
-		near, far := pairIn(t, network)
-		body(t, network, far, near)
-	})
-}
-
-// eachWayUDP is the same with two sockets.
-func eachWayUDP(t *testing.T, link linkdelay.Link, body func(t *testing.T, network *linkdelay.Network, from, to net.PacketConn)) {
-	t.Helper()
-	virtual(t, link, func(t *testing.T, network *linkdelay.Network) {
-		near, far := socketsIn(t, network)
-		sendText(t, near, far.LocalAddr(), "Up leads from here")
-		requireDatagram(t, far, "Up leads from here")
-		body(t, network, near, far)
-	})
-	virtual(t, link, func(t *testing.T, network *linkdelay.Network) {
-		near, far := socketsIn(t, network)
-		sendText(t, near, far.LocalAddr(), "Up leads from here")
-		requireDatagram(t, far, "Up leads from here")
-		body(t, network, far, near)
-	})
-}
-
 // 1,500 bytes at 12 Mbit/s take a millisecond, however they are written.
 func TestRateOfAStreamIsExact(t *testing.T) {
 	for _, c := range []struct{ chunk, size int }{

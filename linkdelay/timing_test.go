@@ -16,21 +16,6 @@ import (
 	"example.com/wiretest/linkdelay"
 )
 
-const (
-	ms = time.Millisecond
-	us = time.Microsecond
-)
-
-// virtual runs a test in a bubble, in a Network in memory.
-func virtual(t *testing.T, link linkdelay.Link, body func(t *testing.T, network *linkdelay.Network)) {
-	t.Helper()
-	synctest.Test(t, func(t *testing.T) { body(t, linkdelay.NewNetwork(t, link)) })
-}
-
-func lopsided(up, down time.Duration) linkdelay.Link {
-	return linkdelay.Link{Up: linkdelay.Path{Delay: up}, Down: linkdelay.Path{Delay: down}}
-}
-
 func TestDialTakesOneRoundTripAndAcceptHalfMore(t *testing.T) {
 	virtual(t, lopsided(30*ms, 70*ms), func(t *testing.T, network *linkdelay.Network) {
 		ln := listen(t, network.Host("origin.test"), ":443")

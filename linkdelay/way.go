@@ -6,22 +6,6 @@ import (
 	"example.com/wiretest/linkdelay/internal/sender"
 )
 
-// flow is a connection, or the datagrams between two sockets. The wire's mutex
-// guards it.
-type flow struct {
-	wire     *wire
-	kind     kind
-	ordinal  uint64    // among those of its kind on the wire, from 1
-	ends     [2]string // addresses, on the side of hosts.a and on the other
-	opened   instant
-	users    int  // ends that are open
-	stranded bool // by Forget
-	window   int  // the initial one, in segments; 0 is the usual
-
-	ways    [2]*way
-	streams [2]*stream // of a connection, by lane
-}
-
 // way is one direction of a flow.
 type way struct {
 	flow *flow
@@ -38,23 +22,6 @@ type way struct {
 	box   *mailbox
 	ranks [2]int64 // how many were sent, by whether they are large
 	met   arrivals // guarded by the mailbox
-}
-
-func newFlow(w *wire, k kind, from int, near, far string) *flow {
-	w.ordinals[k]++
-	f := &flow{wire: w, kind: k, ordinal: w.ordinals[k], opened: w.clock.now()}
-	f.ends[from], f.ends[1-from] = near, far
-	for i := range f.ways {
-		f.ways[i] = &way{flow: f, lane: &w.lanes[i], key: f.keyOf(i)}
-	}
-	return f
-}
-
-// keyOf is the key of one direction. It belongs to the sides that the link
-// names, not to the order of their names.
-func (f *flow) keyOf(lane int) sender.Key {
-	direction := uint64(lane ^ f.wire.up)
-	return sender.NewKey(f.wire.seed, f.ordinal, 2*uint64(f.kind)+direction)
 }
 
 // path is what carries the way's packets now.
@@ -78,4 +45,32 @@ func (w *way) note(at instant, why cause, size, index, attempt int) {
 		at: at, network: w.flow.kind.String(), from: w.lane.index,
 		why: why, size: size, index: index, attempt: attempt, flow: w.flow.ordinal,
 	})
+}
+
+func (w *way) datagramLedger(now instant) Ledger {
+	l := w.ledger()
+	w.departAll(now)
+	if w.box == nil {
+		return l
+	}
+	w.box.mu.Lock()
+	defer w.box.mu.Unlock()
+	w.box.advance(now)
+	l.Delivered = w.met.delivered
+	l.drop(DroppedNoReceiver, w.met.noReceiver)
+	l.drop(DroppedUnread, w.met.unread)
+	l.LargestDelivered = w.met.largestDelivered
+	l.LargestDropped = max(l.LargestDropped, w.met.largestDropped)
+	l.InFlight = w.met.coming
+	l.Queued = w.queued.atMost(w.met.coming) // what Forget took is in the queue still
+	l.InFlight.take(int(l.Queued.Datagrams), int(l.Queued.Bytes))
+	return l
+}
+
+// departAll also looks at lines that carry nothing any more.
+func (w *way) departAll(now instant) {
+	w.own.depart(now)
+	for k := range w.lane.tracks {
+		w.lane.tracks[k].line.depart(now)
+	}
 }

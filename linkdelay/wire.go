@@ -116,27 +116,6 @@ func (w *wire) play(now instant) {
 	w.eachStream(func(s *stream) { s.play(now) })
 }
 
-// connect opens a connection that the end of lane from has dialled.
-func (w *wire) connect(from int, near, far string) *flow {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.begin(streams, from, near, far)
-}
-
-// clientLane is the one that leads away from the clients of a relay.
-const clientLane = 0
-
-// join opens a flow of datagrams between two sockets with their mailboxes, by
-// lane: what the first sends is for there.
-func (w *wire) join(from int, near, far string, there, back *mailbox) *flow {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	f := w.begin(datagrams, from, near, far)
-	f.users = 1
-	f.ways[from].box, f.ways[1-from].box = there, back
-	return f
-}
-
 // delay is how long what is sent now by a lane will travel, but for Jitter.
 func (w *wire) delay(lane int, k kind) time.Duration {
 	w.mu.Lock()
@@ -150,107 +129,6 @@ func (w *wire) reportTo(tb testing.TB) {
 	tb.Helper()
 	if tb.Failed() && (w.random() || !w.journal.empty()) {
 		tb.Logf("linkdelay: %s", w.describe())
-	}
-}
-
-// begin opens a flow of two ends.
-func (w *wire) begin(k kind, from int, near, far string) *flow {
-	f := newFlow(w, k, from, near, far)
-	f.users = 2
-	w.open = append(w.open, f)
-	w.changed()
-	return f
-}
-
-// carry makes the flow's streams, once it is connected.
-func (f *flow) carry() {
-	f.wire.mu.Lock()
-	defer f.wire.mu.Unlock()
-	for i, way := range f.ways {
-		f.streams[i] = newStream(way)
-	}
-	if f.stranded {
-		f.strand(f.wire.clock.now())
-	}
-}
-
-// leave is called once by each end.
-func (f *flow) leave() {
-	f.wire.mu.Lock()
-	defer f.wire.mu.Unlock()
-	if f.users--; f.users == 0 {
-		f.wire.end(f)
-	}
-}
-
-func (w *wire) end(f *flow) {
-	for i, o := range w.open {
-		if o == f {
-			w.open = append(w.open[:i], w.open[i+1:]...)
-			break
-		}
-	}
-	w.ended = append(w.ended, f)
-	w.tidy()
-	w.changed()
-}
-
-// tidy forgets which flow it was that ended long ago.
-func (w *wire) tidy() {
-	if len(w.ended) <= keptFlows {
-		return
-	}
-	oldest := w.ended[0]
-	now := w.clock.now()
-	for i := range oldest.ways {
-		w.past[i][oldest.kind].plus(oldest.ledger(i, now))
-	}
-	w.ended[0] = nil
-	w.ended = w.ended[1:]
-}
-
-func (f *flow) ledger(lane int, now instant) Ledger {
-	if s := f.streams[lane]; s != nil {
-		return s.ledger(now)
-	}
-	return f.ways[lane].datagramLedger(now)
-}
-
-func (w *way) datagramLedger(now instant) Ledger {
-	l := w.ledger()
-	w.departAll(now)
-	if w.box == nil {
-		return l
-	}
-	w.box.mu.Lock()
-	defer w.box.mu.Unlock()
-	w.box.advance(now)
-	l.Delivered = w.met.delivered
-	l.drop(DroppedNoReceiver, w.met.noReceiver)
-	l.drop(DroppedUnread, w.met.unread)
-	l.LargestDelivered = w.met.largestDelivered
-	l.LargestDropped = max(l.LargestDropped, w.met.largestDropped)
-	l.InFlight = w.met.coming
-	l.Queued = w.queued.atMost(w.met.coming) // what Forget took is in the queue still
-	l.InFlight.take(int(l.Queued.Datagrams), int(l.Queued.Bytes))
-	return l
-}
-
-// departAll also looks at lines that carry nothing any more.
-func (w *way) departAll(now instant) {
-	w.own.depart(now)
-	for k := range w.lane.tracks {
-		w.lane.tracks[k].line.depart(now)
-	}
-}
-
-func (f *flow) strand(now instant) {
-	f.stranded = true
-	for i, way := range f.ways {
-		way.swallow(forgotten, now)
-		if s := f.streams[i]; s != nil {
-			s.strand(now)
-		}
 	}
 }
 
