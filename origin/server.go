@@ -105,45 +105,12 @@ func start(cfg *Config, qlog *h3.Qlog) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{
-		ca:    c.CA,
-		alpn:  c.ALPN,
-		log:   c.Log,
-		plain: c.Plain,
-		tls:   c.serverTLS(),
-		qlog:  qlog,
-		open:  make(map[*netlog.ConnectionRecord]struct{}),
-
-		connectionFaults: c.ConnectionFaults,
-		bend:             c.Prepare,
-	}
-	if c.IdleTimeout > 0 {
-		s.idler = &idler{after: c.IdleTimeout, hard: c.IdleReset, conns: make(map[*netlog.ConnectionRecord]*idleConn)}
-	}
 	open, err := wire.Listen(c.Net, c.Port, c.HTTP3 != nil && !c.HTTP3.Dead)
 	if err != nil {
 		return nil, fmt.Errorf("origin: listen: %w", err)
 	}
-	s.listeners = open.TCP
-	s.Addr = s.listeners[0].Addr().String()
-	s.access = wire.Access{Fixture: "origin", Addr: s.Addr, InNet: c.Net != nil}
-	s.port = portOf(s.Addr)
-	s.URL = "https://" + s.Addr
-	if c.Plain {
-		s.URL = "http://" + s.Addr
-	}
-	s.wire = wire.NewServer(wire.ServerConfig{
-		Handler:              s.advertising(s.watched(s.handler(c))),
-		StreamWindow:         c.StreamWindow,
-		ConnWindow:           c.ConnWindow,
-		Prepare:              s.prepare,
-		MaxConcurrentStreams: c.MaxConcurrentStreams,
-		Faults:               c.Faults,
-		Heads:                true,
-		Speak:                c.WrongALPN.speak(),
-		ErrorLog:             c.ErrorLog,
-	})
-	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s := newServer(c, open.TCP)
+	s.qlog = qlog
 	if c.HTTP3 != nil {
 		value := c.HTTP3.AltSvc.value(s.port)
 		s.altSvc.Store(&value)
@@ -156,6 +123,44 @@ func start(cfg *Config, qlog *h3.Qlog) (*Server, error) {
 		s.running.Go(func() { s.accept(l) })
 	}
 	return s, nil
+}
+
+// newServer is a Server that does not accept yet; Close closes its listeners.
+func newServer(c *Config, listeners []net.Listener) *Server {
+	s := &Server{
+		Addr:             listeners[0].Addr().String(),
+		ca:               c.CA,
+		alpn:             c.ALPN,
+		log:              c.Log,
+		plain:            c.Plain,
+		tls:              c.serverTLS(),
+		connectionFaults: c.ConnectionFaults,
+		bend:             c.Prepare,
+		listeners:        listeners,
+		open:             make(map[*netlog.ConnectionRecord]struct{}),
+	}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.access = wire.Access{Fixture: "origin", Addr: s.Addr, InNet: c.Net != nil}
+	s.port = portOf(s.Addr)
+	s.URL = "https://" + s.Addr
+	if c.Plain {
+		s.URL = "http://" + s.Addr
+	}
+	if c.IdleTimeout > 0 {
+		s.idler = &idler{after: c.IdleTimeout, hard: c.IdleReset, conns: make(map[*netlog.ConnectionRecord]*idleConn)}
+	}
+	s.wire = wire.NewServer(wire.ServerConfig{
+		Handler:              s.advertising(s.watched(s.handler(c))),
+		StreamWindow:         c.StreamWindow,
+		ConnWindow:           c.ConnWindow,
+		Prepare:              s.prepare,
+		MaxConcurrentStreams: c.MaxConcurrentStreams,
+		Faults:               c.Faults,
+		Heads:                true,
+		Speak:                c.WrongALPN.speak(),
+		ErrorLog:             c.ErrorLog,
+	})
+	return s
 }
 
 func (s *Server) handler(c *Config) http.Handler {
