@@ -48,29 +48,28 @@ func TestReplayAfterTheServerClosed(t *testing.T) {
 // A connection that dies under a request is counted for the request's first
 // try, and the one of the second try carries it.
 func TestReplayCountsOnBothConnections(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	go func() { // ends with the listener
-		for first := true; ; first = false {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
+	synctest.Test(t, func(t *testing.T) {
+		listener := newMemory()
+		defer listener.Close()
+		go func() { // ends with the listener
+			for first := true; ; first = false {
+				conn, err := listener.Accept()
+				if err != nil {
+					return
+				}
+				serveTwo(conn, first)
 			}
-			serveTwo(conn, first)
+		}()
+		client, log := client(t, &http.Transport{DialContext: listener.DialContext})
+		for range 2 {
+			get(t, client, "http://a.test/")
 		}
-	}()
-	client, log := client(t, new(http.Transport))
-	for range 2 {
-		get(t, client, "http://"+listener.Addr().String())
-	}
-	equal(t, "connections", len(log.Connections(netlog.Used())), 2)
-	equal(t, "requests on the first", log.Connections()[0].Requests, 2)
-	equal(t, "why closed", log.Connections()[0].CloseReason, "closed by the peer")
-	equal(t, "requests", len(log.Requests()), 2)
-	equal(t, "carried by", log.Requests()[1].Connection.ID, 2)
+		equal(t, "connections", len(log.Connections(netlog.Used())), 2)
+		equal(t, "requests on the first", log.Connections()[0].Requests, 2)
+		equal(t, "why closed", log.Connections()[0].CloseReason, "closed by the peer")
+		equal(t, "requests", len(log.Requests()), 2)
+		equal(t, "carried by", log.Requests()[1].Connection.ID, 2)
+	})
 }
 
 // serveTwo reads two requests and answers one, or both.

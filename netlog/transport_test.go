@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"example.com/wiretest/netlog"
@@ -85,46 +86,55 @@ func equal(t *testing.T, what string, got, want any) {
 	}
 }
 
+// On sockets a busy machine may have net/http give up a connection in between: it
+// waits 50 ms for the end of a write when the answer is there.
 func TestTransportRecordsConnections(t *testing.T) {
+	certificate := serve(t, "https", page).TLS.Certificates
 	for _, c := range []struct {
-		name, scheme       string
-		change             func(*http.Transport)
-		protocol, alpn     string
-		offered            string
-		version            uint16
-		bytes, bytesRecord bool
+		name           string
+		serves, offers []string // ALPN; nil is no TLS
+		protocol, alpn string
+		version        uint16
 	}{
-		{name: "http/1.1 in the clear", scheme: "http", protocol: "http/1.1", alpn: netlog.NoALPN, offered: "[]", bytes: true},
-		{name: "http/1.1 over TLS without ALPN", scheme: "https", change: func(tr *http.Transport) {
-			tr.ForceAttemptHTTP2, tr.TLSClientConfig.NextProtos = false, nil
-		}, protocol: "http/1.1", alpn: netlog.NoALPN, offered: "[]", version: tls.VersionTLS13},
-		{name: "http/1.1 chosen", scheme: "https", change: func(tr *http.Transport) { tr.ForceAttemptHTTP2 = true },
-			protocol: "http/1.1", alpn: "http/1.1", offered: "[h2 http/1.1]", version: tls.VersionTLS13},
-		{name: "h2", scheme: "h2", protocol: "h2", alpn: "h2", offered: "[h2 http/1.1]", version: tls.VersionTLS13},
+		{name: "http/1.1 in the clear", protocol: "http/1.1", alpn: netlog.NoALPN},
+		{name: "http/1.1 over TLS without ALPN", serves: []string{"http/1.1"}, offers: []string{}, protocol: "http/1.1", alpn: netlog.NoALPN, version: tls.VersionTLS13},
+		{name: "http/1.1 chosen", serves: []string{"http/1.1"}, offers: []string{"h2", "http/1.1"}, protocol: "http/1.1", alpn: "http/1.1", version: tls.VersionTLS13},
+		{name: "h2", serves: []string{"h2", "http/1.1"}, offers: []string{"h2", "http/1.1"}, protocol: "h2", alpn: "h2", version: tls.VersionTLS13},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			srv := serve(t, c.scheme, page)
-			client, log := recorded(t, srv, c.change)
-			for range 3 {
-				get(t, client, srv.URL)
-			}
-			netlog.RequireConnections(t, log, 1, c.protocol, netlog.Used())
-			got := log.Connections()[0]
-			equal(t, "host", got.Host, srv.Listener.Addr())
-			equal(t, "remote", got.Remote, srv.Listener.Addr())
-			equal(t, "network", got.Network, "tcp")
-			equal(t, "ALPN", got.ALPN, c.alpn)
-			equal(t, "offered", fmt.Sprint(got.Offered), c.offered)
-			equal(t, "TLS version", got.TLSVersion, c.version)
-			equal(t, "handshaken", !got.Handshaken.IsZero(), c.version != 0)
-			equal(t, "requests", got.Requests, 3)
-			equal(t, "most at once", got.MaxStreams, 1)
-			equal(t, "opened for", got.OpenReason, "request 1")
-			equal(t, "bytes known", got.BytesUp > 0 && got.BytesDown > 0, c.bytes)
-			equal(t, "bytes unknown", got.BytesUp == -1 && got.BytesDown == -1, !c.bytes)
-			equal(t, "header bytes", got.HeaderBytesUp, -1)
-			client.CloseIdleConnections()
-			equal(t, "why closed", log.Connections()[0].CloseReason, "closed by this side")
+			synctest.Test(t, func(t *testing.T) {
+				url, host, cfg := "http://a.test/", "a.test:80", (*tls.Config)(nil)
+				if c.serves != nil {
+					url, host, cfg = "https://a.test/", "a.test:443", &tls.Config{Certificates: certificate, NextProtos: c.serves}
+				}
+				base, stop := inMemory(cfg, page)
+				defer stop()
+				base.TLSClientConfig = &tls.Config{InsecureSkipVerify: true}
+				base.ForceAttemptHTTP2 = len(c.offers) > 0
+				client, log := client(t, base)
+				for range 3 {
+					get(t, client, url)
+				}
+				netlog.RequireConnections(t, log, 1, c.protocol, netlog.Used())
+				got := log.Connections()[0]
+				plain := cfg == nil
+				equal(t, "host", got.Host, host)
+				equal(t, "remote", got.Remote, memoryAddr{})
+				equal(t, "network", got.Network, "tcp")
+				equal(t, "ALPN", got.ALPN, c.alpn)
+				equal(t, "offered", fmt.Sprint(got.Offered), fmt.Sprint(c.offers))
+				equal(t, "TLS version", got.TLSVersion, c.version)
+				equal(t, "handshaken", got.Handshaken.IsZero(), plain)
+				equal(t, "requests", got.Requests, 3)
+				equal(t, "most at once", got.MaxStreams, 1)
+				equal(t, "opened for", got.OpenReason, "request 1")
+				equal(t, "bytes known", got.BytesUp > 0 && got.BytesDown > 0, plain)
+				equal(t, "bytes unknown", got.BytesUp == -1 && got.BytesDown == -1, !plain)
+				equal(t, "header bytes", got.HeaderBytesUp, -1)
+				client.CloseIdleConnections()
+				synctest.Wait()
+				equal(t, "why closed", log.Connections()[0].CloseReason, "closed by this side")
+			})
 		})
 	}
 }
@@ -241,30 +251,34 @@ func TestColdBurstOverH2(t *testing.T) {
 // net/http gives a connection to the next request before the reader of the last
 // answer knows its end. Over HTTP/1.1 that is not two at a time.
 func TestHTTP1HandsOverBeforeTheEndIsRead(t *testing.T) {
-	srv := serve(t, "http", page)
-	client, log := recorded(t, srv, func(tr *http.Transport) { tr.MaxConnsPerHost = 1 })
-	taken := make(chan struct{})
-	first := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{PutIdleConn: func(error) { <-taken }})
-	second := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { close(taken) }})
-	req, _ := http.NewRequestWithContext(first, "GET", srv.URL, nil)
-	resp, err := client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		req, _ := http.NewRequestWithContext(second, "GET", srv.URL, nil)
-		if resp, err := client.Do(req); err == nil {
-			io.ReadAll(resp.Body)
-			resp.Body.Close()
+	synctest.Test(t, func(t *testing.T) {
+		base, stop := inMemory(nil, page)
+		defer stop()
+		base.MaxConnsPerHost = 1
+		client, log := client(t, base)
+		taken := make(chan struct{})
+		first := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{PutIdleConn: func(error) { <-taken }})
+		second := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { close(taken) }})
+		req, _ := http.NewRequestWithContext(first, "GET", "http://a.test/", nil)
+		resp, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
 		}
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			req, _ := http.NewRequestWithContext(second, "GET", "http://a.test/", nil)
+			if resp, err := client.Do(req); err == nil {
+				io.ReadAll(resp.Body)
+				resp.Body.Close()
+			}
+		})
+		io.ReadAll(resp.Body)
+		resp.Body.Close()
+		wg.Wait()
+		c := log.Connections()[0]
+		equal(t, "requests, most at once", []int{c.Requests, c.MaxStreams}, "[2 1]")
+		equal(t, "received", log.Requests()[0].BodyBytesDown, 5)
 	})
-	io.ReadAll(resp.Body)
-	resp.Body.Close()
-	wg.Wait()
-	c := log.Connections()[0]
-	equal(t, "requests, most at once", []int{c.Requests, c.MaxStreams}, "[2 1]")
-	equal(t, "received", log.Requests()[0].BodyBytesDown, 5)
 }
 
 func TestHTTP1PassesItsConnectionsOn(t *testing.T) {
