@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 )
 
 // Through is a ProbeConfig.DialContext that asks an HTTP proxy for tunnels
@@ -18,7 +19,8 @@ func Through(proxy string) func(ctx context.Context, network, address string) (n
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		u, err := url.Parse(proxy)
 		if err != nil || u.Scheme != "http" || u.Hostname() == "" {
-			return nil, fmt.Errorf("alpn: Through: %q: want the URL of a proxy, such as http://proxy.test:3128", proxy)
+			shown := proxy[strings.LastIndex(proxy, "@")+1:] // without a password
+			return nil, fmt.Errorf("alpn: Through: %q: want the URL of a proxy, such as http://proxy.test:3128", shown)
 		}
 		conn, err := new(net.Dialer).DialContext(ctx, network, hostPort(u))
 		if err != nil {

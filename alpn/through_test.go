@@ -59,6 +59,7 @@ func TestThroughErrors(t *testing.T) {
 	for proxy, want := range map[string]string{
 		"proxy.test:3128":      `alpn: Through: "proxy.test:3128": want the URL of a proxy, such as http://proxy.test:3128`,
 		"socks5://127.0.0.1:1": `alpn: Through: "socks5://127.0.0.1:1": want the URL of a proxy, such as http://proxy.test:3128`,
+		"https://me:secret@[":  `alpn: Through: "[": want the URL of a proxy, such as http://proxy.test:3128`,
 		"http://" + refusing:   "alpn: Through: proxy " + refusing + ": CONNECT a.test:443: answered 407 Proxy Authentication Required",
 		"http://" + closing:    "alpn: Through: proxy " + closing + ": CONNECT a.test:443: unexpected EOF",
 	} {

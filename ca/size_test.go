@@ -36,7 +36,7 @@ func TestHandshakesHaveOneSize(t *testing.T) {
 	authority := ca.New(t, nil)
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
 		sizes := make(map[string]int)
-		for range 200 {
+		for range 50 {
 			server := &tls.Config{
 				MaxVersion:   version,
 				Certificates: []tls.Certificate{authority.Issue("a.test").Certificate},
@@ -52,7 +52,7 @@ func TestHandshakesHaveOneSize(t *testing.T) {
 			sizes[fmt.Sprintf("up %d, down %d", r.up, r.down)]++
 		}
 		if len(sizes) != 1 {
-			t.Errorf("%s: bytes of 200 handshakes %v, want one size", tls.VersionName(version), sizes)
+			t.Errorf("%s: bytes of 50 handshakes %v, want one size", tls.VersionName(version), sizes)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package linkdelay
 
 import (
 	"fmt"
+	"testing"
 
 	"example.com/wiretest/netlog"
 )
@@ -14,6 +15,22 @@ type Wire struct {
 	wire *wire
 	from string // the side that Up leads from
 	fail func(error)
+}
+
+// clientWire is that of what has clients on one side: mistakes panic.
+func clientWire(c clock, link Link) *Wire {
+	return &Wire{wire: newWire(c, "client", "target", link), from: "client", fail: func(err error) { panic(err) }}
+}
+
+// ownedBy has a test fail by mistakes, and close at its end what the wire is of.
+func (w *Wire) ownedBy(tb testing.TB, close func() error) {
+	w.fail = func(err error) { tb.Helper(); tb.Fatal(err) }
+	tb.Cleanup(func() {
+		if err := close(); err != nil {
+			tb.Error(err)
+		}
+		w.wire.reportTo(tb)
+	})
 }
 
 // Direction is one of the two of a Wire.

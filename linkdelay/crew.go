@@ -96,12 +96,12 @@ func (c *crew) pause() error {
 const closeWithin = 10 * time.Second
 
 // close aborts everything and waits for it, but not for ever: its error names
-// what hangs.
+// what hangs. Closing again waits again.
 func (c *crew) close(name string) error {
 	c.mu.Lock()
 	if c.closed {
 		c.mu.Unlock()
-		return nil
+		return c.await(name)
 	}
 	all := slices.Collect(maps.Keys(c.open))
 	c.closed = true

@@ -14,7 +14,8 @@ import (
 
 // NewLoopback returns a Network on real sockets of 127.0.0.1, whose hosts have
 // the names and ports of the Network, so that the same test runs in it. It is
-// closed when tb ends.
+// closed by tb.Cleanup; what then still runs fails tb, by name. A mistaken link
+// fails tb at once, and so do mistaken names and links later.
 //
 // A listener on port 0 has the same port in the Network and on 127.0.0.1. One
 // on a port of its own has that port in the Network; on 127.0.0.1 it has the
@@ -36,7 +37,8 @@ func NewLoopback(tb testing.TB, link Link) *Network {
 	return n.ownedBy(tb, err)
 }
 
-// StartLoopback is NewLoopback without a test; the caller closes it.
+// StartLoopback is [NewLoopback] without a test, as [StartNetwork] is of
+// NewNetwork.
 func StartLoopback(link Link) (*Network, error) {
 	n, err := newNetwork(link)
 	if err != nil {

@@ -33,6 +33,7 @@ type Network struct {
 	world world
 
 	closing sync.Once
+	closed  error // what closing came to
 
 	mu    sync.Mutex
 	hosts map[string]*Host
@@ -49,14 +50,17 @@ type world interface {
 }
 
 // NewNetwork returns a Network in memory whose hosts are joined by link, each
-// two by their own. A mistaken link fails tb. It is closed when tb ends.
+// two by their own. It is closed by tb.Cleanup. A mistaken link fails tb at once,
+// and so do mistaken names and links later.
 func NewNetwork(tb testing.TB, link Link) *Network {
 	tb.Helper()
 	n, err := StartNetwork(link)
 	return n.ownedBy(tb, err)
 }
 
-// StartNetwork is NewNetwork without a test; the caller closes it.
+// StartNetwork is [NewNetwork] without a test; the caller closes it. The error
+// names the field of link that is mistaken, and its value; what is mistaken later
+// panics.
 func StartNetwork(link Link) (*Network, error) {
 	n, err := newNetwork(link)
 	if err != nil {
@@ -93,11 +97,12 @@ func (n *Network) ownedBy(tb testing.TB, err error) *Network {
 // Close ends everything in the Network at once: listeners, connections and
 // sockets fail with net.ErrClosed, also where something blocks on them, and
 // nothing is delivered any more. (On loopback one end of a connection may see
-// the reset of the other first.) Nothing of the Network remains. Closing again
-// does nothing.
-func (n *Network) Close() (err error) {
-	n.closing.Do(func() { err = n.world.close() })
-	return err
+// the reset of the other first.) Nothing of the Network remains; what
+// still runs after 10 seconds, as it might on loopback, the error names. Close may
+// be called again, and says the same.
+func (n *Network) Close() error {
+	n.closing.Do(func() { n.closed = n.world.close() })
+	return n.closed
 }
 
 // Host is the host of that name, which comes into being when it is first

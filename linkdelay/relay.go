@@ -46,42 +46,44 @@ type Relay struct {
 	config relayConfig
 }
 
-// NewTCP returns a Relay of TCP connections to target, "host:port". It is
-// closed when tb ends; a mistake fails tb.
+// NewTCP returns a Relay of TCP connections to target, "host:port". It is ready
+// when NewTCP returns, and closed by tb.Cleanup; what then still runs fails tb, by
+// name. A mistaken target, link or option fails tb at once.
 func NewTCP(tb testing.TB, target string, link Link, options ...RelayOption) *Relay {
 	tb.Helper()
 	r, err := StartTCP(target, link, options...)
 	return r.ownedBy(tb, err)
 }
 
-// StartTCP is NewTCP without a test; the caller closes the Relay.
+// StartTCP is [NewTCP] without a test; the caller closes the Relay. The error
+// names what is mistaken, and its value; a mistaken SetLink later panics.
 func StartTCP(target string, link Link, options ...RelayOption) (*Relay, error) {
 	return startRelay("TCP relay", "tcp", target, link, options)
 }
 
-// NewUDP returns a Relay of UDP datagrams to target, "host:port". It is
-// closed when tb ends; a mistake fails tb.
+// NewUDP returns a Relay of UDP datagrams to target, "host:port", in the way of
+// [NewTCP].
 func NewUDP(tb testing.TB, target string, link Link, options ...RelayOption) *Relay {
 	tb.Helper()
 	r, err := StartUDP(target, link, options...)
 	return r.ownedBy(tb, err)
 }
 
-// StartUDP is NewUDP without a test; the caller closes the Relay.
+// StartUDP is [NewUDP] without a test, as [StartTCP] is of NewTCP.
 func StartUDP(target string, link Link, options ...RelayOption) (*Relay, error) {
 	return startRelay("UDP relay", "udp", target, link, options)
 }
 
 // NewRelay returns a Relay of both TCP and UDP to target, on one link and on
 // one port number for both, as a client needs it that follows Alt-Svc to
-// HTTP/3. It is closed when tb ends; a mistake fails tb.
+// HTTP/3; else in the way of [NewTCP].
 func NewRelay(tb testing.TB, target string, link Link, options ...RelayOption) *Relay {
 	tb.Helper()
 	r, err := StartRelay(target, link, options...)
 	return r.ownedBy(tb, err)
 }
 
-// StartRelay is NewRelay without a test; the caller closes the Relay.
+// StartRelay is [NewRelay] without a test, as [StartTCP] is of NewTCP.
 func StartRelay(target string, link Link, options ...RelayOption) (*Relay, error) {
 	return startRelay("relay", "both", target, link, options)
 }
@@ -91,19 +93,14 @@ func (r *Relay) ownedBy(tb testing.TB, err error) *Relay {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	r.Wire.fail = func(err error) { tb.Helper(); tb.Fatal(err) }
-	tb.Cleanup(func() {
-		if err := r.Close(); err != nil {
-			tb.Error(err)
-		}
-		r.wire.reportTo(tb)
-	})
+	r.Wire.ownedBy(tb, r.Close)
 	return r
 }
 
 // Close ends everything at once: it listens no more, connections are reset on
-// both sides, and what was in flight is gone. Nothing of the Relay remains; its
-// error names what hangs. Closing again does nothing.
+// both sides, and what was in flight is gone. Nothing of the Relay remains; what
+// still runs after 10 seconds the error names. Close may be called again, and waits
+// again.
 func (r *Relay) Close() error { return r.crew.close(r.name) }
 
 // DialContext connects to the Relay, whatever addr says; it has the signature
@@ -161,8 +158,7 @@ func newRelay(name, target string, link Link, options []RelayOption) (*Relay, er
 		return nil, err
 	}
 	crew := newCrew(newClock())
-	wire := &Wire{wire: newWire(crew.clock, "client", "target", link), from: "client", fail: func(err error) { panic(err) }}
-	return &Relay{Wire: wire, name: name, crew: crew, config: config}, nil
+	return &Relay{Wire: clientWire(crew.clock, link), name: name, crew: crew, config: config}, nil
 }
 
 func checkTarget(target string) error {

@@ -95,13 +95,11 @@ func moved(b *testing.B, near, far net.Conn, size int64) time.Duration {
 	return time.Since(start)
 }
 
-// BenchmarkRelayBulk moves 64 MiB through relays without delay, by turns, and
-// compares their median times: a plain relay's over ours.
-func BenchmarkRelayBulk(b *testing.B) {
-	const size = 64 << 20
-	ours, ourFar := through(b, "linkdelay", 0)
+// byTurns is what moving size bytes took through ours, with a round trip, and
+// through a plain relay.
+func byTurns(b *testing.B, rtt time.Duration, size int64) (us, them []time.Duration) {
+	ours, ourFar := through(b, "linkdelay", rtt)
 	plain, plainFar := through(b, "plain", 0)
-	var us, them []time.Duration
 	b.SetBytes(size)
 	for b.Loop() {
 		us = append(us, moved(b, ours, ourFar, size))
@@ -109,6 +107,14 @@ func BenchmarkRelayBulk(b *testing.B) {
 		them = append(them, moved(b, plain, plainFar, size))
 		b.StartTimer()
 	}
+	return us, them
+}
+
+// BenchmarkRelayBulk moves 64 MiB through relays without delay, by turns, and
+// compares their median times: a plain relay's over ours.
+func BenchmarkRelayBulk(b *testing.B) {
+	const size = 64 << 20
+	us, them := byTurns(b, 0, size)
 	b.ReportMetric(median(them).Seconds()/median(us).Seconds(), "×plain")
 }
 
@@ -117,16 +123,7 @@ func BenchmarkRelayBulk(b *testing.B) {
 // relay's rate, of 1 MiB.
 func BenchmarkRelayBulkAt100ms(b *testing.B) {
 	const size, rtt = 64 << 20, 100 * ms
-	ours, ourFar := through(b, "linkdelay", rtt)
-	plain, plainFar := through(b, "plain", 0)
-	var us, them []time.Duration
-	b.SetBytes(size)
-	for b.Loop() {
-		us = append(us, moved(b, ours, ourFar, size))
-		b.StopTimer()
-		them = append(them, moved(b, plain, plainFar, size))
-		b.StartTimer()
-	}
+	us, them := byTurns(b, rtt, size)
 	b.ReportMetric(median(us).Seconds()/(rtt+median(them)).Seconds(), "×ideal")
 	naive, naiveFar := through(b, "naive", rtt)
 	b.ReportMetric(1/moved(b, naive, naiveFar, 1<<20).Seconds(), "naive-MiB/s")

@@ -25,37 +25,33 @@ type Wrapper struct {
 	crew *crew
 }
 
-// NewWrapper returns a Wrapper whose link is at work until tb ends, when it
-// closes all that it has wrapped. A mistaken link fails tb.
+// NewWrapper returns a Wrapper, which is closed by tb.Cleanup, with all that it
+// has wrapped; what then still runs fails tb, by name. A mistaken link fails tb at
+// once.
 func NewWrapper(tb testing.TB, link Link) *Wrapper {
 	tb.Helper()
 	w, err := StartWrapper(link)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	w.Wire.fail = func(err error) { tb.Helper(); tb.Fatal(err) }
-	tb.Cleanup(func() {
-		if err := w.Close(); err != nil {
-			tb.Error(err)
-		}
-		w.wire.reportTo(tb)
-	})
+	w.Wire.ownedBy(tb, w.Close)
 	return w
 }
 
-// StartWrapper is NewWrapper without a test; the caller closes the Wrapper.
+// StartWrapper is [NewWrapper] without a test; the caller closes the Wrapper. The
+// error names the field of link that is mistaken, and its value; a mistaken
+// SetLink later panics.
 func StartWrapper(link Link) (*Wrapper, error) {
 	if err := link.validate(); err != nil {
 		return nil, err
 	}
 	crew := newCrew(newClock())
-	wire := newWire(crew.clock, "client", "target", link)
-	return &Wrapper{&Wire{wire: wire, from: "client", fail: func(err error) { panic(err) }}, crew}, nil
+	return &Wrapper{clientWire(crew.clock, link), crew}, nil
 }
 
-// Close ends everything that was wrapped, connections by a reset. Its error
-// names what hangs, as a socket may that does not end its Read when it is
-// closed. Closing again does nothing.
+// Close ends everything that was wrapped, connections by a reset. What still runs
+// after 10 seconds the error names, as a socket may that does not end its Read when
+// it is closed. Close may be called again, and waits again.
 func (w *Wrapper) Close() error { return w.crew.close("Wrapper") }
 
 // Conn is a connection over the link and then c. The link's Up leads from the

@@ -347,7 +347,11 @@ func TestCloseNamesWhatHangs(t *testing.T) {
 		hang := make(chan struct{})
 		w.Conn(deafConn{inner, hang})
 		synctest.Wait() // it reads
-		require.EqualError(t, w.Close(), "linkdelay: Wrapper: Close: after 10s still running: copying from a socket to its link (1)")
+		for range 2 {
+			require.EqualError(t, w.Close(), "linkdelay: Wrapper: Close: after 10s still running: copying from a socket to its link (1)")
+		}
 		close(hang)
+		synctest.Wait()
+		require.NoError(t, w.Close())
 	})
 }

@@ -97,12 +97,6 @@ func (s *Sender) Space(now Instant) int {
 	return int(max(0, s.buffer-(s.written-min(s.acked, s.read))))
 }
 
-// Buffered is how many bytes were written and are not acknowledged.
-func (s *Sender) Buffered(now Instant) int {
-	s.Advance(now)
-	return int(s.written - s.acked)
-}
-
 // Readable is how many bytes have arrived in order and are not read.
 func (s *Sender) Readable(now Instant) int {
 	s.Advance(now)
