@@ -94,7 +94,7 @@ func (p *Proxy) quicTLS(rule *policy) *tls.Config {
 // the origin.
 func (p *Proxy) openHTTP3(local, remote net.Addr) *netlog.ConnectionRecord {
 	rec := p.log.Open(netlog.Connection{Leg: Downstream, Network: "udp", Local: local.String(), Remote: remote.String()})
-	c := &client{proxy: p, mode: Reverse, conn: &quicEnds{local, remote}, rec: rec}
+	c := &client{proxy: p, mode: Reverse, conn: &quicEnds{local, remote}, rec: rec, id: rec.Connection().ID}
 	c.goTo(p.origin)
 	p.add(c)
 	return rec

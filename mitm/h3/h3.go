@@ -103,7 +103,8 @@ func (d *downstream) Start(side mitm.HTTP3Side, sockets []net.PacketConn) (func(
 
 // Upstream is for the HTTP3 of mitm.Config.Upstream, or of a Rule's. cfg is the
 // proxy's side of QUIC: timeouts and packet size. It is cloned, and nil is quic-go's
-// own. Of windows the Leg has the say where it is set.
+// own for clients, with a PING every 10 seconds, so that answers may take longer than
+// QUIC's idle timeout. Of windows the Leg has the say where it is set.
 func Upstream(cfg *quic.Config) mitm.UpstreamHTTP3 { return &upstream{cfg} }
 
 type upstream struct{ quic *quic.Config }

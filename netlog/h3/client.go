@@ -224,6 +224,7 @@ func (c *clientConn) send(by *http3.ClientConn, req *http.Request, started func(
 	}
 	x := c.tally.begin(str.StreamID(), netlog.Request{Method: req.Method, URL: req.URL.String()})
 	x.quit = func(code http3.ErrCode) {
+		x.givenUp(code)
 		str.CancelRead(quic.StreamErrorCode(code))
 		str.CancelWrite(quic.StreamErrorCode(code))
 	}
@@ -253,7 +254,8 @@ func (c *clientConn) answered(req *http.Request, resp *http.Response, body *answ
 // 4.1).
 func (c *clientConn) ask(req *http.Request, str *http3.RequestStream) (*http.Response, error) {
 	early := !c.isShaken()
-	if err := str.SendRequestHeader(req); err != nil && !isCut(err) { // it is no request that HTTP/3 could carry
+	if err := str.SendRequestHeader(req); err != nil && !isCut(err) {
+		// it is no request that HTTP/3 could carry
 		str.CancelRead(quic.StreamErrorCode(http3.ErrCodeRequestCanceled))
 		str.CancelWrite(quic.StreamErrorCode(http3.ErrCodeRequestCanceled))
 		return nil, err

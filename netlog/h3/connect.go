@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"time"
 
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
@@ -24,7 +25,8 @@ type ClientConfig struct {
 	// Address's. What is remembered in a ClientSessionCache is resumed, but nothing is
 	// sent in 0-RTT.
 	TLS *tls.Config
-	// QUIC is cloned; nil is quic-go's own. What the fields below say goes before it.
+	// QUIC is cloned; nil is quic-go's own, with a PING every 10 seconds as in
+	// http3.Transport. What the fields below say goes before it.
 	QUIC   *quic.Config
 	Record *netlog.ConnectionRecord
 	// MaxStreams keeps the requests at once from being more, whatever the server
@@ -61,8 +63,12 @@ func (cfg *ClientConfig) tls() *tls.Config {
 	return tlsOf(&http3.Transport{TLSClientConfig: cfg.TLS}, cfg.Address)
 }
 
+// keepAlive is that of http3.Transport. Without it QUIC's idle timeout, of 30 seconds,
+// ends a connection on which an answer takes longer.
+const keepAlive = 10 * time.Second
+
 func (cfg *ClientConfig) quic() *quic.Config {
-	q := new(quic.Config)
+	q := &quic.Config{KeepAlivePeriod: keepAlive}
 	if cfg.QUIC != nil {
 		q = cfg.QUIC.Clone()
 	}

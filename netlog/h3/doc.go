@@ -16,6 +16,9 @@
 //		URL: site.URL, Transport: site.Transport(phone), HTTP3: h3.Browser(site.HTTP3Transport(phone)),
 //	})
 //
+// Connect opens a connection for a [wire.Pool], as a proxy wants it: bodies of requests
+// are streamed, and what the server allows is known.
+//
 // What is recorded comes from the HTTP/3 layer of quic-go's own qlog events, by
 // which every frame of a request stream is counted: bytes of a connection are
 // those of HEADERS and DATA frames with their heads (RFC 9114, section 7.2), header

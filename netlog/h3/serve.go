@@ -4,10 +4,12 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
@@ -161,12 +163,41 @@ func (c *servedConn) handle(w http.ResponseWriter, r *http.Request) {
 	if c.isShaken() { // else it came in 0-RTT
 		c.recordHandshake() // a client may be quicker than awaitHandshake
 	}
+	c.lookForBody(x.id, r)
 	c.server.cfg.Wire.ServeForeign(&wire.Foreign{
 		Connection: c.rec,
 		Request:    x.rec,
 		Reset:      func(code http2.ErrCode) { c.reset(x.id, code) },
 		Close:      c.close,
 	}, w, r)
+}
+
+// probePatience is net/http's, of a client that looks whether a body of unknown length
+// is one.
+const probePatience = 200 * time.Millisecond
+
+// lookForBody finds that a request has no body. HTTP/3 says so by the end of the
+// stream alone, which may come behind the head, and http3 takes each request without
+// a length for one that has a body. Methods that usually have one are not kept
+// waiting for it.
+func (c *servedConn) lookForBody(id quic.StreamID, r *http.Request) {
+	if r.ContentLength != -1 || r.Method == http.MethodPost || r.Method == http.MethodPut || r.Method == http.MethodPatch || r.Method == http.MethodConnect {
+		return
+	}
+	c.mu.Lock()
+	str := c.streams[id]
+	c.mu.Unlock()
+	if str == nil {
+		return
+	}
+	str.SetReadDeadline(time.Now().Add(probePatience))
+	_, err := str.Peek(make([]byte, 1))
+	str.SetReadDeadline(time.Time{})
+	if err != io.EOF {
+		return
+	}
+	r.Body.Read(make([]byte, 1)) // so that http3 knows it too
+	r.ContentLength, r.Body = 0, http.NoBody
 }
 
 func (c *servedConn) serveStream(raw *http3.RawServerConn, str *quic.Stream) {

@@ -49,6 +49,11 @@ type exchange struct {
 	served  bool // a handler was called
 }
 
+// givenUp records that this side resets the request, should nothing have ended it.
+func (x *exchange) givenUp(code http3.ErrCode) {
+	x.rec.End(onClient.reset(&quic.StreamError{StreamID: x.id, ErrorCode: quic.StreamErrorCode(code)}))
+}
+
 func newTally(rec *netlog.ConnectionRecord, server bool, file *trace) *tally {
 	return &tally{rec: rec, server: server, file: file, streams: make(map[quic.StreamID]*exchange)}
 }

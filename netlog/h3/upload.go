@@ -118,7 +118,10 @@ func (c *clientConn) sendWithBody(req *http.Request, started func(*netlog.Reques
 	ctx, cancel := context.WithCancel(u.traced(req.Context()))
 	body := &answerBody{conn: c, upload: u, stop: func() bool { return true }}
 	begun := func(x *exchange) {
-		x.quit = func(http3.ErrCode) { cancel() }
+		x.quit = func(http3.ErrCode) {
+			x.givenUp(http3.ErrCodeRequestCanceled)
+			cancel()
+		}
 		body.exchange = x
 		if started != nil {
 			started(x.rec)
@@ -129,9 +132,12 @@ func (c *clientConn) sendWithBody(req *http.Request, started func(*netlog.Reques
 	asked.Body = u
 	resp, err := c.roundTripKnown(asked, begun)
 	if err != nil {
+		if ctx.Err() != nil && body.exchange != nil && !isCut(err) {
+			err = &quic.StreamError{StreamID: body.exchange.id, ErrorCode: quic.StreamErrorCode(http3.ErrCodeRequestCanceled)}
+		}
 		cancel()
 		u.stop()
-		return nil, c.unanswered(body, ctx, err)
+		return nil, c.unanswered(body, err)
 	}
 	close(u.answered)
 	c.answered(req, resp, body)
@@ -164,14 +170,10 @@ func (c *clientConn) roundTripKnown(req *http.Request, begun func(*exchange)) (*
 }
 
 // unanswered records that there was no answer, if a stream was opened.
-func (c *clientConn) unanswered(body *answerBody, ctx context.Context, err error) error {
-	x := body.exchange
-	if x == nil {
-		return c.named(err)
+func (c *clientConn) unanswered(body *answerBody, err error) error {
+	if body.exchange == nil {
+		return err
 	}
-	if ctx.Err() != nil && !isCut(err) {
-		err = &quic.StreamError{StreamID: x.id, ErrorCode: quic.StreamErrorCode(http3.ErrCodeRequestCanceled)}
-	}
-	c.tally.end(x.id)
+	c.tally.end(body.exchange.id)
 	return body.end(answerless(err))
 }
