@@ -1,11 +1,7 @@
 package netlog_test
 
 import (
-	"bytes"
-	"compress/gzip"
 	"flag"
-	"io"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -354,18 +350,5 @@ func checkReadCut(t *testing.T, text string) {
 
 func plainText(t *testing.T, name string) string {
 	t.Helper()
-	file, err := os.Open("testdata/" + name + ".json.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	z, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b bytes.Buffer
-	if _, err := io.Copy(&b, z); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
+	return string(netlog.PlainLog(t, name))
 }

@@ -29,7 +29,7 @@ type piece struct {
 
 func syntheticLog(tb testing.TB, name string, size int) *synthetic {
 	tb.Helper()
-	text := plainLog(tb, name)
+	text := PlainLog(tb, name)
 	head, rest, _ := bytes.Cut(text, []byte("\n"))
 	s := &synthetic{head: append(head, "\n\"events\": [\n"...)}
 	_, rest, _ = bytes.Cut(rest, []byte("\n"))
@@ -98,8 +98,8 @@ func (s *synthetic) writeRound() {
 	}
 }
 
-// plainLog is a log of testdata.
-func plainLog(tb testing.TB, name string) []byte {
+// PlainLog is a log of testdata, for the tests outside the package too.
+func PlainLog(tb testing.TB, name string) []byte {
 	tb.Helper()
 	file, err := os.Open("testdata/" + name + ".json.gz")
 	if err != nil {
