@@ -16,6 +16,8 @@ import (
 	"example.com/wiretest/alpn"
 	"example.com/wiretest/linkdelay"
 	"example.com/wiretest/mitm"
+	"example.com/wiretest/mitm/h3"
+	recording "example.com/wiretest/netlog/h3"
 	"example.com/wiretest/origin"
 )
 
@@ -74,7 +76,14 @@ type setting struct {
 func setUp(t *testing.T, network *linkdelay.Network, s setting) *stage {
 	t.Helper()
 	s.origin.Net = network.Host("origin.test")
-	if s.up != "" {
+	switch s.up {
+	case "":
+	case alpn.H3:
+		if s.origin.HTTP3 == nil {
+			s.origin.HTTP3 = &origin.HTTP3{AltSvc: origin.AltSvc{Absent: true}}
+		}
+		s.proxy.Upstream.HTTP3 = h3.Upstream(nil)
+	default:
 		s.origin.ALPN = alpn.Only(s.up)
 	}
 	site := origin.New(t, &s.origin)
@@ -90,8 +99,21 @@ func setUp(t *testing.T, network *linkdelay.Network, s setting) *stage {
 	return &stage{network, site, proxy, tr, &http.Client{Transport: tr}, s.down, s.up, nil}
 }
 
-// eachPair runs body for every pair of protocols of the legs, in both worlds.
+// eachPair runs body for every pair of protocols of the legs, in both worlds; with
+// an origin of HTTP/3 in memory alone, as package mitm/h3 has sockets.
 func eachPair(t *testing.T, s setting, body func(*testing.T, *stage)) {
+	t.Helper()
+	eachPairOverTCP(t, s, body)
+	for _, down := range []string{alpn.HTTP11, alpn.H2} {
+		t.Run(pairName(down, alpn.H3), func(t *testing.T) {
+			s := s
+			s.down, s.up = down, alpn.H3
+			recording.Bubble(t, nil, func(t *testing.T) { body(t, setUp(t, linkdelay.NewNetwork(t, s.link), s)) })
+		})
+	}
+}
+
+func eachPairOverTCP(t *testing.T, s setting, body func(*testing.T, *stage)) {
 	t.Helper()
 	for _, down := range []string{alpn.HTTP11, alpn.H2} {
 		for _, up := range []string{alpn.HTTP11, alpn.H2} {

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"example.com/wiretest/alpn"
 	"example.com/wiretest/mitm"
 	"example.com/wiretest/netlog"
 	"example.com/wiretest/origin"
@@ -28,7 +29,7 @@ func TestGetKeepsTargetAndHost(t *testing.T) {
 	eachPair(t, serving(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, "%s %s %s %s", r.Proto, r.Method, r.Host, r.RequestURI)
 	}), func(t *testing.T, s *stage) {
-		proto := map[string]string{"http/1.1": "HTTP/1.1", "h2": "HTTP/2.0"}
+		proto := map[string]string{"http/1.1": "HTTP/1.1", "h2": "HTTP/2.0", "h3": "HTTP/3.0"}
 		for _, path := range []string{"/", "/a%2Fb?c=d%20e&f", "/?", "/a//b;c=1", "//a/b", "/%7Euser", "/a%22b"} {
 			resp, body := s.get(t, path)
 			assert.Equal(t, proto[s.down], resp.Proto)
@@ -123,7 +124,9 @@ func TestTrailers(t *testing.T) {
 			resp := s.do(t, req)
 			assert.Len(t, text(t, resp), 70000)
 			assert.Equal(t, "yes", resp.Trailer.Get("Declared"), path)
-			assert.Equal(t, "sent last", resp.Trailer.Get("Echo"), path)
+			if s.up != alpn.H3 { // of which http3's server tells its handler nothing
+				assert.Equal(t, "sent last", resp.Trailer.Get("Echo"), path)
+			}
 			assert.Equal(t, undeclared, resp.Trailer.Get("Undeclared"), path)
 			assert.NotContains(t, resp.Header, "Declared")
 		}
@@ -269,7 +272,9 @@ func TestEarlyHints(t *testing.T) {
 	eachPair(t, serving(func(w http.ResponseWriter, r *http.Request) {
 		for i := range 3 {
 			w.Header().Set("Link", fmt.Sprintf("</%d.css>", i))
-			w.Header().Set("Keep-Alive", "timeout=5")
+			if r.ProtoMajor < 3 { // there it makes the answer a malformed one
+				w.Header().Set("Keep-Alive", "timeout=5")
+			}
 			w.WriteHeader(http.StatusEarlyHints)
 		}
 		w.Header().Del("Link")

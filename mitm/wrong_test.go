@@ -124,7 +124,7 @@ func TestDroppedConnections(t *testing.T) {
 		}
 		s := under(rule)
 		s.origin.Handler = handler(func(w http.ResponseWriter, r *http.Request) { w.Write(make([]byte, 100_000)) })
-		eachPair(t, s, func(t *testing.T, s *stage) {
+		eachPairOverTCP(t, s, func(t *testing.T, s *stage) {
 			resp, err := s.client.Do(s.request(t, "GET", "/", nil))
 			if err == nil {
 				n, read := io.Copy(io.Discard, resp.Body)
