@@ -145,7 +145,7 @@ func (s *side) wantReset(code http2.ErrCode) {
 		e = s.next()
 	}
 	switch {
-	case s.proto == alpn.H2 && (e.kind != "reset" || e.code != code):
+	case s.proto != alpn.HTTP11 && (e.kind != "reset" || e.code != code):
 		s.failf("got %v, want reset %v", e, code)
 	case s.proto == alpn.HTTP11 && e.kind != "closed":
 		s.failf("got %v, want the connection to break off", e)
