@@ -37,6 +37,7 @@ type exchange struct {
 	asked    time.Time
 	lease    *wire.Lease
 	asking   atomic.Pointer[wire.Stream] // of up, on http/1.1; nil before
+	resetUp  atomic.Pointer[resetFunc]   // resets up for a client of HTTP/3; nil before
 	up       *netlog.RequestRecord       // what was sent to the origin; nil before
 	interim  *interim
 	body     *attempt // nil is none
@@ -130,6 +131,7 @@ func (x *exchange) run() {
 // left ends what is asked of the origin, because the client has left.
 func (x *exchange) left(cancel context.CancelCauseFunc) {
 	x.closesBecause(errLeft)
+	x.resetLikeForeign()
 	cancel(context.Cause(x.in.Context()))
 }
 
@@ -160,6 +162,7 @@ func (x *exchange) attempt(ctx context.Context) (again bool) {
 	x.attempts++
 	x.asked, x.up, x.interim = time.Now(), nil, newInterim(x.w, x.stripAltSvc)
 	x.asking.Store(nil)
+	x.resetUp.Store(nil)
 	x.whole = false
 	lease, err := x.proxy.get(ctx, x.route)
 	if err != nil {

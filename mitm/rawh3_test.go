@@ -142,6 +142,18 @@ func newRawStageHTTP3(t testing.TB, network *linkdelay.Network, down string, ser
 	return &rawStage{t, network, authority, mitm.New(t, &cfg), down, alpn.H3, site.Addr, server}
 }
 
+// eachRawPairHTTP3 runs body for clients of each protocol, in both worlds.
+func eachRawPairHTTP3(t *testing.T, serve func(*side), body func(*testing.T, *rawStage)) {
+	t.Helper()
+	for _, down := range []string{alpn.HTTP11, alpn.H2} {
+		t.Run(pairName(down, alpn.H3), func(t *testing.T) {
+			linkdelay.EachWorld(t, linkdelay.Link{}, func(t *testing.T, network *linkdelay.Network) {
+				body(t, newRawStageHTTP3(t, network, down, serve))
+			})
+		})
+	}
+}
+
 // notOverHTTP3 reports whether http3's server cannot be the origin of a cell: of a
 // request's trailers it tells nothing, and what it allows a head is less where
 // QPACK's Huffman code makes it longer, as that of "~".

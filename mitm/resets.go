@@ -26,10 +26,13 @@ func (x *exchange) linkEnds(up *netlog.RequestRecord) {
 	})
 }
 
+type resetFunc func(http2.ErrCode)
+
 // onReset has reset called with a code of the client's that is not the one which
 // net/http and http3 say anyway.
-func (x *exchange) onReset(reset func(http2.ErrCode)) {
+func (x *exchange) onReset(reset resetFunc) {
 	if x.stream == nil {
+		x.resetUp.Store(&reset)
 		return
 	}
 	x.stream.OnReset(func(code http2.ErrCode) {
@@ -37,6 +40,14 @@ func (x *exchange) onReset(reset func(http2.ErrCode)) {
 			reset(code)
 		}
 	})
+}
+
+// resetLikeForeign is for clients whose code is only known when they have left.
+func (x *exchange) resetLikeForeign() {
+	reset := x.resetUp.Load()
+	if code, ok := wire.ForeignReset(x.in); ok && reset != nil && code != http2.ErrCodeCancel {
+		(*reset)(code)
+	}
 }
 
 // resetToo has the client's request, when it is given up, end with the code by

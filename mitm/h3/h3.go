@@ -25,9 +25,9 @@
 // Alt-Svc passes, with the origin's port, and a client is otherwise pointed at the
 // proxy, as Chromium is by --origin-to-force-quic-on.
 //
-// What quic-go's server does not tell is lost: trailers of requests. A stream that
-// the origin resets is reset with what HTTP/3 has for the code; the code by which a
-// client resets its own is CANCEL to the origin. Upgrade does not exist in HTTP/3.
+// What quic-go's server does not tell is lost: trailers of requests. Codes of resets
+// become those that the other leg's protocol has for them, both ways. Upgrade does not
+// exist in HTTP/3.
 //
 // # With origins
 //

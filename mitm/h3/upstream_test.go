@@ -3,7 +3,6 @@ package h3_test
 import (
 	"crypto/tls"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/textproto"
@@ -113,45 +112,66 @@ func TestExpect(t *testing.T) {
 	})
 }
 
-// The code by which a client resets a request goes on to the origin, where it has
-// no body.
+// The code by which a client resets a request goes on to the origin, but over HTTP/3
+// where the request has a body.
 func TestClientsResets(t *testing.T) {
-	setting{origin: origin.Config{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		<-r.Context().Done()
-	})}}.inMemory(t, func(t *testing.T, s *stage) {
-		conn := tls.Client(dialTo(t, s), &tls.Config{RootCAs: s.proxy.CA().Pool(), ServerName: "proxy.test", NextProtos: []string{alpn.H2}})
-		require.NoError(t, conn.HandshakeContext(t.Context()))
-		cc, err := wire.NewClientConn(conn, wire.ClientConfig{})
-		require.NoError(t, err)
-		defer cc.Close()
-		for i, c := range []struct {
-			code http2.ErrCode
-			body io.Reader
-			want string
-		}{
-			{http2.ErrCodeEnhanceYourCalm, nil, "reset by client: H3_EXCESSIVE_LOAD (0x107)"},
-			{http2.ErrCodeCancel, nil, "reset by client: H3_REQUEST_CANCELLED (0x10c)"},
-			{http2.ErrCodeEnhanceYourCalm, io.MultiReader(strings.NewReader("body")), "reset by client: H3_REQUEST_CANCELLED (0x10c)"},
-		} {
-			req, err := http.NewRequestWithContext(t.Context(), "POST", s.url, c.body)
-			require.NoError(t, err)
-			_, err = cc.RoundTrip(req, func(rec *netlog.RequestRecord) {
-				stream := cc.Control().StreamOf(rec)
-				time.AfterFunc(time.Second, func() { stream.Reset(c.code) })
-			})
-			require.Error(t, err)
-			synctest.Wait()
-			assert.Equal(t, c.want, s.proxy.Log().Requests(mitm.Upstream)[i].Err, "%v", c.code)
-			assert.Equal(t, c.want, s.site.Log().Requests()[i].Err, "%v", c.code)
-		}
-		netlog.RequireConnections(t, s.proxy.Log(), 1, alpn.H3, mitm.Upstream)
-	})
+	for _, pair := range [][2]string{{alpn.H2, alpn.H3}, {alpn.H3, alpn.H2}, {alpn.H3, alpn.H3}} {
+		recording.Bubble(t, nil, func(t *testing.T) {
+			s := setting{origin: origin.Config{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				<-r.Context().Done()
+			})}}.setUp(t, linkdelay.NewNetwork(t, linkdelay.Link{}), pair[0], pair[1])
+			conn, reset := resetting(t, s)
+			defer conn.Close()
+			for i, c := range []struct {
+				code          http2.ErrCode
+				body          io.Reader
+				asH2, asHTTP3 string
+			}{
+				{http2.ErrCodeEnhanceYourCalm, nil, "ENHANCE_YOUR_CALM", "H3_EXCESSIVE_LOAD (0x107)"},
+				{http2.ErrCodeCancel, nil, "CANCEL", "H3_REQUEST_CANCELLED (0x10c)"},
+				{http2.ErrCodeEnhanceYourCalm, strings.NewReader("body"), "", "H3_REQUEST_CANCELLED (0x10c)"},
+			} {
+				if c.body != nil && s.down == alpn.H3 {
+					continue // the client's own says no other code
+				}
+				req, err := http.NewRequestWithContext(t.Context(), "POST", s.url, c.body)
+				require.NoError(t, err)
+				_, err = conn.RoundTrip(req, func(rec *netlog.RequestRecord) { reset(rec, c.code) })
+				require.Error(t, err)
+				time.Sleep(time.Second)
+				want := map[string]string{alpn.H2: "RST_STREAM " + c.asH2 + " sent by client", alpn.H3: "reset by client: " + c.asHTTP3}[s.up]
+				assert.Equal(t, want, s.proxy.Log().Requests(mitm.Upstream)[i].Err, "%v: %v", pair, c.code)
+				assert.Equal(t, want, s.site.Log().Requests()[i].Err, "%v: %v", pair, c.code)
+			}
+			netlog.RequireConnections(t, s.proxy.Log(), 1, s.up, mitm.Upstream)
+		})
+	}
 }
 
-func dialTo(t *testing.T, s *stage) net.Conn {
-	conn, err := s.network.Host("pc.test").DialContext(t.Context(), "tcp", s.proxy.Addr)
+// resetting is a client that resets a request, a second after it was sent, with a code
+// of the test's choice.
+func resetting(t *testing.T, s *stage) (conn *wire.ClientConn, reset func(*netlog.RequestRecord, http2.ErrCode)) {
+	cfg := &tls.Config{RootCAs: s.proxy.CA().Pool(), ServerName: "proxy.test", NextProtos: []string{alpn.H2}}
+	var err error
+	if s.down == alpn.H3 {
+		conn, err = recording.Connect(t.Context(), recording.ClientConfig{
+			Address: s.proxy.Addr, ListenPacket: s.network.Host("pc.test").ListenPacket, TLS: cfg, Record: new(netlog.Log).Open(netlog.Connection{}),
+		})
+		require.NoError(t, err)
+		return conn, func(rec *netlog.RequestRecord, code http2.ErrCode) {
+			time.AfterFunc(time.Second, func() { conn.ForeignOf(rec).Reset(code) })
+		}
+	}
+	plain, err := s.network.Host("pc.test").DialContext(t.Context(), "tcp", s.proxy.Addr)
 	require.NoError(t, err)
-	return conn
+	secured := tls.Client(plain, cfg)
+	require.NoError(t, secured.HandshakeContext(t.Context()))
+	conn, err = wire.NewClientConn(secured, wire.ClientConfig{})
+	require.NoError(t, err)
+	return conn, func(rec *netlog.RequestRecord, code http2.ErrCode) {
+		stream := conn.Control().StreamOf(rec)
+		time.AfterFunc(time.Second, func() { stream.Reset(code) })
+	}
 }
 
 // Any number of 1xx answers passes to a request without a body; to one with a body

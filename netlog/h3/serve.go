@@ -169,6 +169,7 @@ func (c *servedConn) handle(w http.ResponseWriter, r *http.Request) {
 		Request:    x.rec,
 		Reset:      func(code http2.ErrCode) { c.reset(x.id, code) },
 		Close:      c.close,
+		PeerReset:  func() (http2.ErrCode, bool) { return c.peerReset(x.id) },
 	}, w, r)
 }
 
@@ -184,9 +185,7 @@ func (c *servedConn) lookForBody(id quic.StreamID, r *http.Request) {
 	if r.ContentLength != -1 || r.Method == http.MethodPost || r.Method == http.MethodPut || r.Method == http.MethodPatch || r.Method == http.MethodConnect {
 		return
 	}
-	c.mu.Lock()
-	str := c.streams[id]
-	c.mu.Unlock()
+	str := c.stream(id)
 	if str == nil {
 		return
 	}
@@ -232,13 +231,28 @@ func (c *servedConn) outcome(str *quic.Stream) string {
 	return "connection closed before the answer ended: " + onServer.reason(cause, true)
 }
 
+// stream is nil when it is over.
+func (c *servedConn) stream(id quic.StreamID) *quic.Stream {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.streams[id]
+}
+
+// peerReset is how a client has given up an answer.
+func (c *servedConn) peerReset(id quic.StreamID) (http2.ErrCode, bool) {
+	var told *quic.StreamError
+	str := c.stream(id)
+	if str == nil || !errors.As(context.Cause(str.Context()), &told) || !told.Remote {
+		return 0, false
+	}
+	return codeOf(http3.ErrCode(told.ErrorCode)), true
+}
+
 // reset ends a stream before http3 would, whose code is always
 // H3_INTERNAL_ERROR. Where the client takes part in RESET_STREAM_AT
 // (draft-ietf-quic-reliable-stream-reset) what was written arrives before it.
 func (c *servedConn) reset(id quic.StreamID, code http2.ErrCode) {
-	c.mu.Lock()
-	str := c.streams[id]
-	c.mu.Unlock()
+	str := c.stream(id)
 	if str == nil {
 		return
 	}

@@ -20,6 +20,18 @@ type Foreign struct {
 	Reset func(http2.ErrCode)
 	// Close ends the connection.
 	Close func()
+	// PeerReset is what the protocol's code, by which the peer has reset the stream, is
+	// in HTTP/2; false is that it has not, and nil that it cannot be known.
+	PeerReset func() (http2.ErrCode, bool)
+}
+
+// ForeignReset is PeerReset of a Foreign request that a handler serves; false for any
+// other request.
+func ForeignReset(r *http.Request) (http2.ErrCode, bool) {
+	if f := foreignOf(r); f != nil && f.PeerReset != nil {
+		return f.PeerReset()
+	}
+	return 0, false
 }
 
 // ServeForeign answers a request as the Server does its own: by its Handler,
