@@ -110,6 +110,8 @@ func (p *Proxy) dialQUIC(ctx context.Context, r route) (*wire.ClientConn, error)
 	cfg := r.rule.upstreamTLS.Clone()
 	cfg.ServerName, cfg.MinVersion = r.nameFor(cfg), tls.VersionTLS13
 	rec := p.openUpstream(ctx, r, "udp")
+	ctx, stop := p.saying(ctx)
+	defer stop()
 	conn, err := leg.HTTP3.Dial(ctx, HTTP3Origin{
 		Address:              r.target.String(),
 		Net:                  p.net,
@@ -124,6 +126,16 @@ func (p *Proxy) dialQUIC(ctx context.Context, r route) (*wire.ClientConn, error)
 		return nil, fmt.Errorf("QUIC with %v: %w", r.target, err)
 	}
 	return conn, nil
+}
+
+// saying is a dial's ctx whose cause is in the words of dialEnded.
+func (p *Proxy) saying(ctx context.Context) (_ context.Context, stop func()) {
+	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	told := context.AfterFunc(ctx, func() { cancel(p.dialEnded(ctx, nil)) })
+	return own, func() {
+		told()
+		cancel(nil)
+	}
 }
 
 func (p *Proxy) withoutQUIC(t target) bool {

@@ -4,6 +4,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -123,6 +124,36 @@ func TestFallsBackToTCP(t *testing.T) {
 		assert.Equal(t, 502, resp.StatusCode)
 		assert.Equal(t, "mitm: upstream leg: QUIC with "+s.site.Addr+": QUIC handshake: idle timeout: nothing came from the server\n", body)
 	})
+}
+
+// Close does not wait for an origin that does not answer, nor for one that answers no
+// more.
+func TestCloseWhileQUICHangs(t *testing.T) {
+	for _, shaken := range []bool{false, true} {
+		setting{origin: origin.Config{Handler: answer("hello")}}.inMemory(t, func(t *testing.T, s *stage) {
+			if shaken {
+				s.do(t, t.Context(), "GET", "/", nil)
+			}
+			s.network.Wire("proxy.test", "origin.test").BlockUDP()
+			failed := make(chan error, 1)
+			go func() {
+				_, err := s.client.Post(s.url, "", strings.NewReader("body"))
+				failed <- err
+			}()
+			time.Sleep(time.Second)
+			start := time.Now()
+			require.NoError(t, s.proxy.Close())
+			assert.Zero(t, time.Since(start))
+			assert.Error(t, <-failed)
+			up := s.proxy.Log().Connections(mitm.Upstream)
+			require.Len(t, up, 1)
+			want := "QUIC handshake: proxy closed"
+			if shaken {
+				want = "closed by client: H3_NO_ERROR (0x100)"
+			}
+			assert.Equal(t, want, up[0].CloseReason)
+		})
+	}
 }
 
 func TestUpgradeTakesTCP(t *testing.T) {
