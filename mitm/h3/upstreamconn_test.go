@@ -1,6 +1,7 @@
 package h3_test
 
 import (
+	"crypto/tls"
 	"io"
 	"net"
 	"net/http"
@@ -182,6 +183,22 @@ func TestUpgradeTakesTCP(t *testing.T) {
 			resp.Body.Close()
 		})
 	}
+}
+
+// A session is resumed, and nothing is sent before the origin has agreed to that.
+func TestResumption(t *testing.T) {
+	leg := mitm.Leg{PerClient: true, TLS: &tls.Config{ClientSessionCache: tls.NewLRUClientSessionCache(1)}}
+	setting{link: linkdelay.RTT(20 * time.Millisecond), proxy: mitm.Config{Upstream: leg}, origin: origin.Config{Handler: answer("hello")}}.inMemory(t, func(t *testing.T, s *stage) {
+		for range 2 {
+			_, body := s.do(t, t.Context(), "POST", "/", strings.NewReader("body"))
+			assert.Equal(t, "hello", body)
+			s.client = clientOf(t, s.network, s.proxy, alpn.H2)
+		}
+		up := s.proxy.Log().Connections(mitm.Upstream)
+		require.Len(t, up, 2)
+		assert.Equal(t, []bool{false, true, false}, []bool{up[0].Resumed, up[1].Resumed, up[1].EarlyData})
+		assert.LessOrEqual(t, 20*time.Millisecond, up[1].FirstUsed.Sub(up[1].Opened))
+	})
 }
 
 // Connections of one client alone end with it, whatever it speaks.
