@@ -6,10 +6,12 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -282,4 +284,46 @@ func TestGoAwayOfTheOrigin(t *testing.T) {
 	require.Len(t, up, 2)
 	assert.Equal(t, "GOAWAY, from stream 4 on", up[0].GoAway)
 	assert.Contains(t, up[1].OpenReason, "takes no more: GOAWAY, from stream 4 on")
+}
+
+// What an origin has refused by GOAWAY, because it came too late, is sent again.
+func TestRefusedByGoAway(t *testing.T) {
+	recording.Bubble(t, nil, func(t *testing.T) {
+		network := linkdelay.NewNetwork(t, linkdelay.RTT(100*time.Millisecond))
+		authority := ca.New(t, nil)
+		pc, err := network.Host("origin.test").ListenPacket(t.Context(), "udp", ":443")
+		require.NoError(t, err)
+		tr := &quic.Transport{Conn: pc}
+		ln, err := tr.ListenEarly(http3.ConfigureTLSConfig(authority.ServerTLS("origin.test")), nil)
+		require.NoError(t, err)
+		slow := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { time.Sleep(time.Second) })
+		first, second := &http3.Server{Handler: slow}, &http3.Server{Handler: slow}
+		var running sync.WaitGroup // this function waits
+		running.Go(func() {
+			first.ServeListener(ln)
+			second.ServeListener(ln)
+		})
+		proxy := mitm.New(t, &mitm.Config{
+			Mode: mitm.Reverse, Origin: "https://origin.test", Net: network.Host("proxy.test"), RootCAs: authority.Pool(),
+			Upstream: mitm.Leg{HTTP3: h3.Upstream(nil)},
+		})
+		s := &stage{proxy: proxy, url: proxy.URL, client: clientOf(t, network, proxy, alpn.H2)}
+		s.do(t, t.Context(), "GET", "/", nil)
+		running.Go(func() { s.client.Get(s.url) }) // and the connection stays
+		time.Sleep(500 * time.Millisecond)
+		running.Go(func() {
+			time.Sleep(60 * time.Millisecond) // the next request is between proxy and origin
+			first.Shutdown(t.Context())
+		})
+		resp, _ := s.do(t, t.Context(), "POST", "/", strings.NewReader("body"))
+		assert.Equal(t, 200, resp.StatusCode)
+		up := settled(t, s, mitm.Upstream, 4)
+		assert.Equal(t, "reset by server: H3_REQUEST_REJECTED (0x10b); sent again by the proxy: GOAWAY", up[2].Err)
+		assert.Equal(t, int64(4), up[3].BodyBytesUp)
+		require.NoError(t, proxy.Close())
+		for _, one := range []io.Closer{second, ln, tr, pc} {
+			one.Close()
+		}
+		running.Wait()
+	})
 }
