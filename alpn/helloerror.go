@@ -12,6 +12,7 @@ type HelloError struct {
 	message string // what was looked for
 }
 
+// Error says which hello, at which byte, and what is wrong there.
 func (e *HelloError) Error() string {
 	s := fmt.Sprintf("alpn: %s: byte %d: %s", e.message, e.Offset, e.Reason)
 	if e.Err != nil {

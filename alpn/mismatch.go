@@ -19,6 +19,7 @@ type MismatchError struct {
 	alert    error // why alert 120 could not be sent
 }
 
+// Error says which policy refused, and what the other side had for it.
 func (e *MismatchError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "alpn: %v: refused: ", e.Wanted)

@@ -112,15 +112,23 @@ func TestPeekKeepsGREASE(t *testing.T) {
 	assert.Equal(t, []uint8{0}, hello.Compression)
 }
 
+// requireOneHello is the hello of a stream, which has to be the same wherever the
+// stream is cut.
+func requireOneHello(t *testing.T, name string, stream []byte) *alpn.ClientHello {
+	t.Helper()
+	want, err := peek(t, cut(stream), stream)
+	require.NoError(t, err, name)
+	for at := 1; at < len(stream); at++ {
+		got, err := peek(t, cut(stream, at), stream)
+		require.NoError(t, err, "%s: cut at byte %d", name, at)
+		require.Equal(t, want, got, "%s: cut at byte %d", name, at)
+	}
+	return want
+}
+
 func TestPeekAtEverySplit(t *testing.T) {
 	for name, stream := range hellos(t) {
-		want, err := peek(t, cut(stream), stream)
-		require.NoError(t, err, name)
-		for at := 1; at < len(stream); at++ {
-			got, err := peek(t, cut(stream, at), stream)
-			require.NoError(t, err, "%s: cut at byte %d", name, at)
-			require.Equal(t, want, got, "%s: cut at byte %d", name, at)
-		}
+		want := requireOneHello(t, name, stream)
 		got, err := peek(t, oneByteEach(stream), stream)
 		require.NoError(t, err, name)
 		require.Equal(t, want, got, name)

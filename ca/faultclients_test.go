@@ -194,7 +194,7 @@ func toolVersion(t *testing.T, tool string, args ...string) string {
 
 // output is all that a program writes, however it ends.
 func output(t *testing.T, name string, args ...string) string {
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	out, _ := exec.CommandContext(ctx, name, args...).CombinedOutput()
 	return string(out)

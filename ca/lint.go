@@ -17,6 +17,7 @@ type Problem struct {
 	What   string
 }
 
+// String is the problem as a sentence.
 func (p Problem) String() string { return p.Client + " refuses it: " + p.What }
 
 // Lint returns why Apple's systems and Chromium would refuse a server's leaf of
