@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -33,7 +34,7 @@ type curlTransfer struct{ Exit, Status, Connects, Bytes int }
 func curlAsks(t *testing.T, s *origin.Server, args []string, paths ...string) (all []curlTransfer, said string) {
 	t.Helper()
 	args = append([]string{
-		"-sS", "-m", "0.5", "--noproxy", "*", "--cacert", caFile(t, s),
+		"-sS", "-m", "60", "--noproxy", "*", "--cacert", caFile(t, s),
 		"-w", "%{stderr}= %{exitcode} %{http_code} %{num_connects} %{size_download}\n",
 	}, args...)
 	for _, path := range paths {
@@ -71,6 +72,17 @@ func sumOf(all []curlTransfer) (connections, well, bytes int) {
 	return connections, well, bytes
 }
 
+// hanging are the exit codes where curl has to give up; nothing else takes it long.
+var hanging = []int{28}
+
+// patience is how long curl waits for each request, where that is not a minute.
+func patience(exits []int) []string {
+	if slices.Equal(exits, hanging) {
+		return []string{"-m", "2"}
+	}
+	return nil
+}
+
 // What curl says of each fault of the second of three requests, by its exit code
 // (which differs between versions of curl), and whether the sum of its
 // connections, successes and bytes is the ledger's. What was refused it sends
@@ -90,7 +102,7 @@ func TestCurlAgreesWithTheLedgerOfFaults(t *testing.T) {
 		"Refuse":      {origin.Refuse, well, well},
 		"Reset":       {origin.Reset, []int{92}, well},
 		"ResetWith":   {origin.ResetWith(http2.ErrCodeEnhanceYourCalm), []int{92}, well},
-		"Hang":        {origin.Hang, []int{28}, []int{28}},
+		"Hang":        {origin.Hang, hanging, hanging},
 		"Pings":       {origin.Pings(100), well, well},
 		"Settings":    {origin.Settings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 16 << 10}), well, well},
 		"ResetAfter":  {origin.ResetAfter(3, http2.ErrCodeCancel), []int{92}, []int{56, 18}},
@@ -100,17 +112,20 @@ func TestCurlAgreesWithTheLedgerOfFaults(t *testing.T) {
 		"CloseBehind": {origin.CloseBehind, well, well},
 	} {
 		for proto, exits := range map[string][]int{alpn.H2: c.h2, alpn.HTTP11: c.h1} {
-			s := origin.New(t, &origin.Config{Handler: hello, ALPN: alpn.Only(proto), Faults: []origin.Fault{{Request: 2, Do: c.do}}})
-			told, said := curlAsks(t, s, nil, "/0", "/1", "/2")
-			s.Close()
-			assert.Zero(t, told[0].Exit, "%s over %s: %s", name, proto, said)
-			assert.Contains(t, exits, told[1].Exit, "%s over %s: %s", name, proto, said)
-			connects, succeeded, bytes := sumOf(told)
-			used, answered, sent := ofLedger(s.Log())
-			assert.Equal(t, []int{connects, succeeded}, []int{used, answered}, "%s over %s: connections and successes by curl and by the ledger; %s", name, proto, said)
-			if name != "AbortAfter" && name != "ResetAfter" { // by which bytes may be lost
-				assert.Equal(t, bytes, sent, "%s over %s: bytes by curl and by the ledger", name, proto)
-			}
+			t.Run(name+" "+proto, func(t *testing.T) {
+				t.Parallel() // some hang
+				s := origin.New(t, &origin.Config{Handler: hello, ALPN: alpn.Only(proto), Faults: []origin.Fault{{Request: 2, Do: c.do}}})
+				told, said := curlAsks(t, s, patience(exits), "/0", "/1", "/2")
+				s.Close()
+				assert.Zero(t, told[0].Exit, said)
+				assert.Contains(t, exits, told[1].Exit, said)
+				connects, succeeded, bytes := sumOf(told)
+				used, answered, sent := ofLedger(s.Log())
+				assert.Equal(t, []int{connects, succeeded}, []int{used, answered}, "connections and successes by curl and by the ledger; %s", said)
+				if name != "AbortAfter" && name != "ResetAfter" { // by which bytes may be lost
+					assert.Equal(t, bytes, sent, "bytes by curl and by the ledger")
+				}
+			})
 		}
 	}
 }
@@ -119,26 +134,29 @@ func TestCurlAgreesWithTheLedgerOfFaults(t *testing.T) {
 func TestCurlMakesOfConnectionFaults(t *testing.T) {
 	leavesNothing(t)
 	for name, c := range map[string]struct {
-		do   func(context.Context, net.Conn)
-		exit []int
+		do    func(context.Context, net.Conn)
+		exits []int
 	}{
-		"NeverRead":       {origin.NeverRead, []int{28}},
-		"NeverShakeHands": {origin.NeverShakeHands, []int{28}},
+		"NeverRead":       {origin.NeverRead, hanging},
+		"NeverShakeHands": {origin.NeverShakeHands, hanging},
 		"HangUp":          {origin.HangUp, []int{35}},
 		"HangUpHard":      {origin.HangUpHard, []int{35, 56}},
 	} {
-		s := origin.New(t, &origin.Config{Handler: hello, ConnectionFaults: []origin.ConnectionFault{{Connection: 1, Do: c.do}}})
-		told, said := curlAsks(t, s, nil, "/0", "/1")
-		s.Close()
-		assert.Contains(t, c.exit, told[0].Exit, "%s: %s", name, said)
-		assert.Zero(t, told[1].Exit, "%s: the next connection: %s", name, said)
-		assert.Equal(t, "closed by a fault", s.Log().Connections()[0].CloseReason, name)
-		netlog.RequireConnections(t, s.Log(), 1, alpn.H2, netlog.Used())
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // some hang
+			s := origin.New(t, &origin.Config{Handler: hello, ConnectionFaults: []origin.ConnectionFault{{Connection: 1, Do: c.do}}})
+			told, said := curlAsks(t, s, patience(c.exits), "/0", "/1")
+			s.Close()
+			assert.Contains(t, c.exits, told[0].Exit, said)
+			assert.Zero(t, told[1].Exit, "the next connection: %s", said)
+			assert.Equal(t, "closed by a fault", s.Log().Connections()[0].CloseReason)
+			netlog.RequireConnections(t, s.Log(), 1, alpn.H2, netlog.Used())
+		})
 	}
 }
 
-// A curl that asks every second, of an origin that closes, or resets, what rests
-// for 300 ms: a connection for each. Where it is not closed, one for all. Over
+// A curl that asks every half second, of an origin that closes, or resets, what
+// rests for 150 ms: a connection for each. Where it is not closed, one for all. Over
 // HTTP/2 some versions take a connection that was closed without GOAWAY for one
 // that can be used, and fail.
 func TestCurlAndIdleConnections(t *testing.T) {
@@ -148,15 +166,15 @@ func TestCurlAndIdleConnections(t *testing.T) {
 			conns int
 		}{
 			"kept":   {origin.Config{}, 1},
-			"closed": {origin.Config{IdleTimeout: 300 * time.Millisecond}, 3},
-			"reset":  {origin.Config{IdleTimeout: 300 * time.Millisecond, IdleReset: true}, 3},
+			"closed": {origin.Config{IdleTimeout: 150 * time.Millisecond}, 3},
+			"reset":  {origin.Config{IdleTimeout: 150 * time.Millisecond, IdleReset: true}, 3},
 		} {
 			t.Run(name+" "+proto, func(t *testing.T) {
 				t.Parallel() // they rest
 				cfg := c.cfg
 				cfg.Handler, cfg.ALPN = hello, alpn.Only(proto)
 				s := origin.New(t, &cfg)
-				told, said := curlAsks(t, s, []string{"--rate", "1/s"}, "/0", "/1", "/2")
+				told, said := curlAsks(t, s, []string{"--rate", "2/s"}, "/0", "/1", "/2")
 				connects, succeeded, _ := sumOf(told)
 				used, answered, _ := ofLedger(s.Log())
 				assert.Equal(t, []int{used, answered}, []int{connects, succeeded}, "connections and successes; %s", said)

@@ -37,17 +37,24 @@ const visit = url => new Promise(over => {
   session.on("error", e => { told.failed = e.code || e.message; });
   const ask = i => {
     const ended = session.closed || session.destroyed;
-    if (i == 3 || ended) { done = !ended; session.close(() => over(told)); setTimeout(() => over(told), 500); return; }
+    if (i == 3 || ended) {
+      done = !ended;
+      const finish = () => setTimeout(() => over(told), 50); // behind what listens too
+      if (session.destroyed) finish(); else session.once("close", finish);
+      session.close();
+      setTimeout(() => over(told), 5000);
+      return;
+    }
     const r = { status: 0, bytes: 0, rst: 0, hints: [], trailers: {} };
     told.requests.push(r);
     const stream = session.request({ ":path": "/" + i });
-    stream.setTimeout(1500, () => stream.close(http2.constants.NGHTTP2_CANCEL));
+    stream.setTimeout(3000, () => stream.close(http2.constants.NGHTTP2_CANCEL));
     stream.on("headers", h => r.hints.push(h.link));
     stream.on("response", h => { r.status = h[":status"]; });
     stream.on("data", d => { r.bytes += d.length; });
     stream.on("trailers", t => { for (const name in t) r.trailers[name] = t[name]; });
     stream.on("error", () => {});
-    stream.on("close", () => { r.rst = stream.rstCode; setTimeout(() => ask(i + 1), 50); });
+    stream.on("close", () => { r.rst = stream.rstCode; setTimeout(() => ask(i + 1), 250); });
   };
   ask(0);
 });
