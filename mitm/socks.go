@@ -38,7 +38,7 @@ const (
 // socks serves a client of SOCKS5.
 func (c *client) socks() {
 	if err := c.socksGreeting(); err != nil {
-		c.end("SOCKS5: " + oneLine(err))
+		c.end(socksReason(err))
 		return
 	}
 	t, reply, err := c.socksRequest()
@@ -92,12 +92,22 @@ func (c *client) socksGreeting() error {
 			return c.socksMethod(want)
 		}
 	}
-	c.conn.Write([]byte{socksVersion, noneAcceptable})
+	err = fmt.Errorf("the client offers the methods %v, not %d, none; Config.Auth is nil", methods, want)
 	if want == userAndPassword {
-		return fmt.Errorf("proxy authentication: the client offers the methods %v, not %d, user and password (RFC 1929)", methods, want)
+		err = fmt.Errorf("proxy authentication: the client offers the methods %v, not %d, user and password (RFC 1929)", methods, want)
 	}
-	return fmt.Errorf("the client offers the methods %v, not %d, none; Config.Auth is nil", methods, want)
+	return c.deny(err, socksVersion, noneAcceptable)
 }
+
+// deny says no. The reason is recorded first, so that whoever has the answer can rely
+// on the record.
+func (c *client) deny(err error, answer ...byte) error {
+	c.rec.Close(socksReason(err))
+	c.conn.Write(answer)
+	return err
+}
+
+func socksReason(err error) string { return "SOCKS5: " + oneLine(err) }
 
 func (c *client) socksMethod(method byte) error {
 	if _, err := c.conn.Write([]byte{socksVersion, method}); err != nil {
@@ -128,8 +138,7 @@ func (c *client) socksCredentials() error {
 		return err
 	}
 	if err := c.proxy.wrongCredentials(string(user), string(password)); err != nil {
-		c.conn.Write([]byte{passwordVersion, 1})
-		return err
+		return c.deny(err, passwordVersion, 1)
 	}
 	_, err = c.conn.Write([]byte{passwordVersion, 0})
 	return err
@@ -199,7 +208,7 @@ func (c *client) replySocks(reply byte) bool {
 
 // refuseSocks answers and ends the connection.
 func (c *client) refuseSocks(reply byte, err error) {
-	reason := "SOCKS5: " + oneLine(err)
+	reason := socksReason(err)
 	c.rec.Close(reason) // first, so that whoever has the reply can rely on the record
 	c.replySocks(reply)
 	c.end(reason)
