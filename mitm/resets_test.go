@@ -153,7 +153,7 @@ func TestOriginsResetCodes(t *testing.T) {
 					want := fmt.Sprintf("RST_STREAM %v sent by server", resetCodes()[i])
 					assert.Equal(t, []string{want, want}, []string{p.Client.Err, p.Origin.Err})
 				}
-				assert.Contains(t, s.proxy.Log().Pairs().String(), "RST_STREAM ENHANCE_YOUR_CALM sent by server")
+				assert.Contains(t, s.proxy.Log().Pairs().String(), "RST_STREAM PROTOCOL_ERROR sent by server")
 			})
 		})
 	}
