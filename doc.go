@@ -8,7 +8,8 @@
 //   - [example.com/wiretest/origin] is the server, of HTTP/1.1, HTTP/2
 //     and HTTP/3, with a page of hashed delays
 //   - [example.com/wiretest/origin/pageload] loads that page as a browser does
-//   - [example.com/wiretest/mitm] is the intercepting proxy
+//   - [example.com/wiretest/mitm] is the intercepting proxy, and
+//     [example.com/wiretest/mitm/h3] has it speak HTTP/3
 //   - [example.com/wiretest/linkdelay] is the network, on sockets or in memory
 //   - [example.com/wiretest/ca] is the certificate authority
 //   - [example.com/wiretest/alpn] says what a side offers and accepts, and asks
