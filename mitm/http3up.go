@@ -64,16 +64,13 @@ func (r *Rule) validateHTTP3(c *Config) error {
 }
 
 func (c *Config) validateUpstreamHTTP3() error {
-	switch {
-	case c.Upstream.HTTP3 == nil:
+	if c.Upstream.HTTP3 == nil {
 		return nil
-	case c.Downstream.Mirror:
-		return errors.New("upstream leg: HTTP3: Mirror asks over TCP")
 	}
 	if o, err := parseOrigin(c.Origin); err == nil && o.scheme == "http" {
 		return fmt.Errorf("upstream leg: HTTP3: Config.Origin is %q: QUIC is never without TLS", c.Origin)
 	}
-	return c.validateUpstreamDial()
+	return new(Rule).validateHTTP3(c)
 }
 
 // validateUpstreamDial finds ways to origins that are for TCP alone.

@@ -11,7 +11,6 @@ import (
 	"net/http/httptrace"
 	"net/textproto"
 	"sync"
-	"time"
 
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
@@ -183,7 +182,7 @@ func newHTTP(conn *quic.Conn) *http3.ClientConn {
 }
 
 func (c *clientConn) RoundTrip(req *http.Request, started func(*netlog.RequestRecord)) (*http.Response, error) {
-	if req.Body != nil && req.Body != http.NoBody {
+	if hasBody(req) {
 		return nil, errors.New("h3: Browser: a request with a body")
 	}
 	by := c.current()
@@ -196,6 +195,8 @@ func (c *clientConn) RoundTrip(req *http.Request, started func(*netlog.RequestRe
 	}
 	return c.send(by, req, started)
 }
+
+func hasBody(req *http.Request) bool { return req.Body != nil && req.Body != http.NoBody }
 
 func (c *clientConn) current() *http3.ClientConn {
 	c.mu.Lock()
@@ -225,13 +226,9 @@ func (c *clientConn) send(by *http3.ClientConn, req *http.Request, started func(
 	x := c.tally.begin(str.StreamID(), netlog.Request{Method: req.Method, URL: req.URL.String()})
 	x.quit = func(code http3.ErrCode) {
 		x.givenUp(code)
-		str.CancelRead(quic.StreamErrorCode(code))
-		str.CancelWrite(quic.StreamErrorCode(code))
+		cancelBoth(str, code)
 	}
-	if started != nil {
-		started(x.rec)
-	}
-	x.rec.Update(func(q *netlog.Request) { q.Sent = time.Now() })
+	x.sent(started)
 	body := &answerBody{conn: c, exchange: x}
 	body.stop = context.AfterFunc(req.Context(), func() { x.quit(http3.ErrCodeRequestCanceled) })
 	resp, err := c.ask(req, str)
@@ -256,8 +253,7 @@ func (c *clientConn) ask(req *http.Request, str *http3.RequestStream) (*http.Res
 	early := !c.isShaken()
 	if err := str.SendRequestHeader(req); err != nil && !isCut(err) {
 		// it is no request that HTTP/3 could carry
-		str.CancelRead(quic.StreamErrorCode(http3.ErrCodeRequestCanceled))
-		str.CancelWrite(quic.StreamErrorCode(http3.ErrCodeRequestCanceled))
+		cancelBoth(str, http3.ErrCodeRequestCanceled)
 		return nil, err
 	}
 	_ = str.Close()
@@ -278,6 +274,11 @@ func (c *clientConn) ask(req *http.Request, str *http3.RequestStream) (*http.Res
 			return nil, err
 		}
 	}
+}
+
+func cancelBoth(str *http3.RequestStream, code http3.ErrCode) {
+	str.CancelRead(quic.StreamErrorCode(code))
+	str.CancelWrite(quic.StreamErrorCode(code))
 }
 
 // tellInterim tells who traces req of an answer of status 1xx.

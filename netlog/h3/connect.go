@@ -124,7 +124,7 @@ func (c *clientConn) pool(d *Dialer, limit, own int) {
 // roundTrip is RoundTrip for a request that may have a body, with errors that say
 // what has happened.
 func (c *clientConn) roundTrip(req *http.Request, started func(*netlog.RequestRecord)) (resp *http.Response, err error) {
-	if req.Body != nil && req.Body != http.NoBody {
+	if hasBody(req) {
 		resp, err = c.sendWithBody(req, started)
 	} else {
 		resp, err = c.send(c.current(), req, started)

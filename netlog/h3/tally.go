@@ -49,6 +49,15 @@ type exchange struct {
 	served  bool // a handler was called
 }
 
+// sent records that a client's request is about to be sent, and tells started first,
+// which may be nil.
+func (x *exchange) sent(started func(*netlog.RequestRecord)) {
+	if started != nil {
+		started(x.rec)
+	}
+	x.rec.Update(func(q *netlog.Request) { q.Sent = time.Now() })
+}
+
 // givenUp records that this side resets the request, should nothing have ended it.
 func (x *exchange) givenUp(code http3.ErrCode) {
 	x.rec.End(onClient.reset(&quic.StreamError{StreamID: x.id, ErrorCode: quic.StreamErrorCode(code)}))

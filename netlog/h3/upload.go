@@ -123,10 +123,7 @@ func (c *clientConn) sendWithBody(req *http.Request, started func(*netlog.Reques
 			cancel()
 		}
 		body.exchange = x
-		if started != nil {
-			started(x.rec)
-		}
-		x.rec.Update(func(q *netlog.Request) { q.Sent = time.Now() })
+		x.sent(started)
 	}
 	asked := req.WithContext(ctx)
 	asked.Body = u
