@@ -18,7 +18,7 @@ import (
 // On sockets the kernel is a second witness of how many connections there are.
 // Answers take 5 ms here, so that only the counts are the scenario's, and that
 // nothing is faster than its arithmetic.
-func TestLoopback(t *testing.T) {
+func TestOnSockets(t *testing.T) {
 	const work = 5 * time.Millisecond
 	var all []*run
 	for i, l := range limits() {
