@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -27,8 +26,9 @@ type Closer struct {
 }
 
 // Close calls shutdown, whose context ends after CloseBound, and says what it
-// said: "fixture: close: what". Any further call waits for the first, and returns
-// the same.
+// said: "fixture: close: what". Of the error of a Server's Close it takes what still
+// runs, and leaves out whose Close that was. Any further call waits for the first,
+// and returns the same.
 func (c *Closer) Close(fixture string, shutdown func(context.Context) error) error {
 	c.mu.Lock()
 	first := c.done == nil
@@ -51,8 +51,10 @@ func closeBy(fixture string, shutdown func(context.Context) error) error {
 	if err == nil {
 		return nil
 	}
-	what := strings.TrimPrefix(err.Error(), closeErrorPrefix) // the fixture's own name says it
-	return errors.New(fixture + ": close: " + what)
+	if server, ok := errors.AsType[*closeError](err); ok {
+		return errors.New(fixture + ": close: " + server.what)
+	}
+	return fmt.Errorf("%s: close: %w", fixture, err)
 }
 
 // Await waits for wg, and reports whether it is over. When ctx ends first, its own

@@ -3,9 +3,11 @@ package wire_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"sync"
 	"syscall"
 	"testing"
@@ -31,7 +33,7 @@ func TestCloserClosesOnce(t *testing.T) {
 				err := closer.Close("fixture", func(ctx context.Context) error {
 					calls++
 					assert.False(t, wire.Await(ctx, &hangs))
-					return errors.New("wire: server: close: still running: GET /slow (5.0s)")
+					return errors.New("still running: GET /slow (5.0s)")
 				})
 				assert.EqualError(t, err, "fixture: close: still running: GET /slow (5.0s)")
 			})
@@ -42,6 +44,22 @@ func TestCloserClosesOnce(t *testing.T) {
 		assert.Equal(t, 1, calls)
 		hangs.Done()
 		assert.True(t, wire.Await(t.Context(), &hangs))
+	})
+}
+
+// Of a Server's error the fixture says what still runs, not that it has a Server.
+func TestCloserTakesWhatAServerSays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		server := wire.NewServer(wire.ServerConfig{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release })})
+		go server.ServeForeign(new(wire.Foreign), httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/slow", nil))
+		synctest.Wait()
+		err := new(wire.Closer).Close("fixture", func(ctx context.Context) error {
+			return fmt.Errorf("of three: %w", server.Close(ctx))
+		})
+		assert.EqualError(t, err, "fixture: close: still running: GET /slow (5.0s)")
+		close(release)
+		assert.NoError(t, server.Close(t.Context()))
 	})
 }
 

@@ -63,8 +63,11 @@ func (s *Server) finish(c *servedConn, r *running) {
 // maxNamed is how many requests an error names.
 const maxNamed = 8
 
-// closeErrorPrefix begins what Close of a Server says.
-const closeErrorPrefix = "wire: server: close: "
+// closeError is what Close of a Server says. A Closer, whose fixture has a name of its
+// own, takes what it says and not this package's.
+type closeError struct{ what string }
+
+func (e *closeError) Error() string { return "wire: server: close: " + e.what }
 
 // stillRunning is the error of a Close that ran out of time; nil if all ended
 // just now.
@@ -75,7 +78,7 @@ func (s *Server) stillRunning() error {
 		return nil
 	}
 	if len(s.running) == 0 {
-		return fmt.Errorf(closeErrorPrefix+"%d connections not over", len(s.conns))
+		return &closeError{fmt.Sprintf("%d connections not over", len(s.conns))}
 	}
 	all := make([]*running, 0, len(s.running))
 	for r := range s.running {
@@ -84,7 +87,7 @@ func (s *Server) stillRunning() error {
 	slices.SortFunc(all, func(a, b *running) int {
 		return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.path, b.path))
 	})
-	return fmt.Errorf(closeErrorPrefix+"still running: %s", list(all))
+	return &closeError{"still running: " + list(all)}
 }
 
 func list(all []*running) string {
