@@ -25,7 +25,6 @@ type quicFailure struct {
 	job  int64
 	code int64
 	ref  eventRef
-	at   time.Time
 }
 
 func (c *chrome) onAltServices() {

@@ -18,9 +18,8 @@ type node struct {
 	reason     string // why it gave up
 	local      string // addresses, of the job that makes a QUIC session
 	remote     string
-	backup     bool  // a second attempt because the first was slow
-	failed     int64 // net error
-	alternate  bool  // it tries what Alt-Svc named
+	backup     bool // a second attempt because the first was slow
+	alternate  bool // it tries what Alt-Svc named
 }
 
 func (c *chrome) node(id int64) *node {

@@ -204,9 +204,7 @@ func (c *chrome) quicConnect(e *event) {
 	if e.Phase != chromefile.End || !failed {
 		return
 	}
-	n := c.node(e.Source.ID)
-	n.failed = code
-	c.alts.failed = append(c.alts.failed, quicFailure{e.Source.ID, code, refer(e), e.Time})
+	c.alts.failed = append(c.alts.failed, quicFailure{e.Source.ID, code, refer(e)})
 }
 
 // quicProtocol is what a version of QUIC carries: until 2021 Chromium also spoke

@@ -321,7 +321,7 @@ func (c *chrome) managerBound(e *event) {
 	}
 	n := c.node(e.Source.ID)
 	n.manager = to
-	c.waits(to, e.Source.ID)
+	c.enqueue(to, e.Source.ID)
 }
 
 // jobBound is said by the job and by its controller.

@@ -32,16 +32,8 @@ func (c *chrome) onStalls() {
 	} {
 		c.on(name, func(e *event) { c.poolStalled(e, kind) })
 	}
-	c.on(chromefile.SocketPool, func(e *event) {
-		if e.Phase == chromefile.End {
-			c.endJobStall(e)
-		}
-	})
-	c.on(chromefile.PoolJobAlive, func(e *event) {
-		if e.Phase == chromefile.End {
-			c.endJobStall(e)
-		}
-	})
+	c.on(chromefile.SocketPool, c.jobWaited)
+	c.on(chromefile.PoolJobAlive, c.jobWaited)
 	c.on(chromefile.PoolCanAttempt, c.canAttempt)
 	c.on(chromefile.H2Stalled, c.streamStalled)
 }
@@ -65,20 +57,24 @@ func (c *chrome) stall(s *chromeStall) {
 // waiting is the stall of a job that goes on.
 func (c *chrome) waiting(job int64) *chromeStall { return c.stalled[job] }
 
-func (c *chrome) endJobStall(e *event) {
+// jobWaited ends the wait of a job: it has a connection, or wants none any more.
+func (c *chrome) jobWaited(e *event) {
+	if e.Phase != chromefile.End {
+		return
+	}
 	if s := c.waiting(e.Source.ID); s != nil {
 		s.end = e.Time
 		delete(c.stalled, e.Source.ID)
 	}
 	if n := c.nodes[e.Source.ID]; n != nil && n.manager != 0 {
-		c.leaves(n.manager, e.Source.ID)
+		c.dequeue(n.manager, e.Source.ID)
 	}
 }
 
-// waits notes that a job of the HttpStreamPool waits for a manager.
-func (c *chrome) waits(manager, job int64) { c.queues[manager] = append(c.queues[manager], job) }
+// enqueue notes that a job of the HttpStreamPool waits for a manager.
+func (c *chrome) enqueue(manager, job int64) { c.queues[manager] = append(c.queues[manager], job) }
 
-func (c *chrome) leaves(manager, job int64) {
+func (c *chrome) dequeue(manager, job int64) {
 	queue := c.queues[manager]
 	for i, one := range queue {
 		if one == job {

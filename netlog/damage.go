@@ -39,7 +39,7 @@ func (l *Log) Damage() []Damage {
 func damageOf(all []chromefile.Damage) []Damage {
 	var out []Damage
 	for _, d := range all {
-		out = append(out, Damage{Offset: d.Offset, Events: d.Events, What: d.What, Missing: d.Lost})
+		out = append(out, Damage{Offset: d.Offset, Events: d.Events, What: d.What, Missing: d.Missing})
 	}
 	return out
 }

@@ -83,11 +83,12 @@ func (v *view) hosts() ([]string, map[string][]*seenConn) {
 func (v *view) interceptions() (found []Finding) {
 	order, hosts := v.hosts()
 	for _, host := range order {
-		_, issuers := byHost(nameless(hosts[host]), func(c **seenConn) string { return (*c).Issuer })
+		vouched := withIssuer(hosts[host])
+		_, issuers := byHost(vouched, func(c **seenConn) string { return (*c).Issuer })
 		for _, issuer := range sortedKeys(issuers) {
 			p := new(pile)
 			for _, c := range issuers[issuer] {
-				v.intercepts(*c, hosts[host], p)
+				v.intercepts(*c, vouched, p)
 			}
 			if len(p.all) > 0 {
 				found = append(found, Finding{FoundInterception, host, "intercepted: issuer " + issuer, p.all})
@@ -97,8 +98,8 @@ func (v *view) interceptions() (found []Finding) {
 	return found
 }
 
-// nameless leaves out connections of which no issuer is known.
-func nameless(conns []*seenConn) []*seenConn {
+// withIssuer are the connections of which the issuer is known.
+func withIssuer(conns []*seenConn) []*seenConn {
 	return slices.DeleteFunc(slices.Clone(conns), func(c *seenConn) bool {
 		return c.Issuer == "" || c.Issuer == Unknown || c.Issuer == Redacted
 	})
@@ -130,7 +131,7 @@ func (v *view) otherIssuer(c *seenConn, sameHost []*seenConn) *seenConn {
 		return nil
 	}
 	for _, other := range sameHost {
-		if !v.clients[other.Leg] && other.Issuer != "" && other.Issuer != c.Issuer {
+		if !v.clients[other.Leg] && other.Issuer != c.Issuer {
 			return other
 		}
 	}

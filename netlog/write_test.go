@@ -296,13 +296,14 @@ func TestWriteOdd(t *testing.T) {
 	log.Request(netlog.Request{Start: at.Add(-time.Hour), Wait: time.Second})
 	log.Stall(netlog.Stall{Kind: "ANY_OTHER", Start: at, Duration: time.Minute})
 	log.Stall(netlog.Stall{Kind: netlog.StalledPool, Start: at, Request: 1})
-	log.Note(netlog.Note{Type: "linkdelay.drop", Params: map[string]any{"bytes": 7, "chan": make(chan int)}})
+	log.Note(netlog.Note{Type: "linkdelay.drop", Params: map[string]any{"bytes": 7, "chan": make(chan int), "\x01\U000e0001": true}})
 	again := rewritten(t, &log)
 	notes := again.Notes()
 	require.Len(t, notes, 1)
 	assert.Equal(t, "linkdelay.drop", notes[0].Type)
 	assert.Equal(t, 7.0, notes[0].Params["bytes"])
 	assert.Contains(t, notes[0].Params["chan"], "unsupported type")
+	assert.Equal(t, true, notes[0].Params["\x01\U000e0001"], "of a name that Go would quote unlike JSON")
 }
 
 // TestReadKeptOdd: records that contradict each other, or are none.

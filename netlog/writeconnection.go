@@ -3,6 +3,7 @@ package netlog
 import (
 	"cmp"
 	"crypto/tls"
+	"encoding/json"
 	"net"
 	"slices"
 	"strconv"
@@ -196,11 +197,11 @@ func (c *copies) tellNote(n Note) []told {
 	t := new(teller)
 	p := params(nil).value("time", n.Time).value("type", n.Type)
 	if len(n.Params) > 0 {
-		inner := params(nil)
-		for _, key := range sortedKeys(n.Params) {
-			inner = inner.value(key, n.Params[key]) // one that is no JSON does not spoil the others
+		inner := make(map[string]json.RawMessage, len(n.Params))
+		for name, v := range n.Params {
+			inner[name] = jsonOf(v) // one that is no JSON does not spoil the others
 		}
-		p = append(append(p.key("params"), inner...), '}')
+		p = p.value("params", inner)
 	}
 	t.tell(c.free("NONE"), n.Time, keptNote, phaseNone, p)
 	return t.events

@@ -14,6 +14,7 @@ import (
 // params is a JSON object without its closing bracket; nil is none.
 type params []byte
 
+// key is one of those named here, which Go quotes as JSON does.
 func (p params) key(name string) params {
 	if len(p) == 0 {
 		p = append(p, '{')
@@ -35,12 +36,15 @@ func (p params) num(key string, n int64) params { return strconv.AppendInt(p.key
 
 func (p params) flag(key string, v bool) params { return strconv.AppendBool(p.key(key), v) }
 
-func (p params) value(key string, v any) params {
+func (p params) value(key string, v any) params { return append(p.key(key), jsonOf(v)...) }
+
+// jsonOf is v, or why that is no JSON: a Note may hold anything.
+func jsonOf(v any) []byte {
 	text, err := json.Marshal(v)
-	if err != nil { // of a Note, which may hold anything
+	if err != nil {
 		text, _ = json.Marshal(err.Error())
 	}
-	return append(p.key(key), text...)
+	return text
 }
 
 // whole is one record.

@@ -42,6 +42,7 @@ func (c *copies) tellRequest(q *requestKept) []told {
 	}
 	a.begins()
 	a.waits()
+	a.waitsForStream()
 	a.sends()
 	a.receives()
 	return a.events
@@ -49,12 +50,11 @@ func (c *copies) tellRequest(q *requestKept) []told {
 
 func (a *asking) begins() {
 	q := a.q
-	u := params(nil).str("url", q.URL)
 	a.tell(a.ask, q.Start, chromefile.RequestAlive, phaseBegin, params(nil).str("priority", "MEDIUM").str("url", q.URL).str("leg", string(q.Leg)))
 	a.tell(a.ask, q.Start, keptRequest, phaseNone, whole(q))
 	a.tell(a.ask, q.Start, chromefile.StartJob, phaseBegin, params(nil).str("url", q.URL).str("method", cmp.Or(q.Method, "GET")).num("load_flags", 0))
 	a.tell(a.ask, q.Start, chromefile.StreamRequest, phaseBegin, nil)
-	a.tell(a.control, q.Start, chromefile.JobController, phaseBegin, u.flag("is_preconnect", false))
+	a.tell(a.control, q.Start, chromefile.JobController, phaseBegin, params(nil).str("url", q.URL).flag("is_preconnect", false))
 	a.tell(a.ask, q.Start, chromefile.ControllerBound, phaseNone, params(nil).on(a.control))
 	a.tell(a.control, q.Start, chromefile.ControllerBound, phaseNone, params(nil).on(a.ask))
 	if a.k != nil && a.k.Proxy != "" {
@@ -73,7 +73,7 @@ func baseOf(s string) string {
 	return u.Scheme + "://" + u.Host
 }
 
-// waits is until a connection takes the request, and then a stream.
+// waits is until a connection takes the request.
 func (a *asking) waits() {
 	q := a.q
 	took := firstOfTimes(q.Sent, q.End)
@@ -100,16 +100,22 @@ func (a *asking) waits() {
 	a.tell(a.job, took, chromefile.StreamJob, phaseEnd, nil)
 	a.tell(a.ask, took, chromefile.StreamRequest, phaseEnd, nil)
 	a.tell(a.control, took, chromefile.JobController, phaseEnd, nil)
-	if s := a.streams; s != nil {
-		on := a.session
-		if s.Source != 0 {
-			on = &source{id: s.Source, kind: "HTTP2_SESSION"}
-		}
-		if on == nil {
-			on = a.c.free("HTTP2_SESSION")
-		}
-		a.tell(on, s.Start, s.eventName(), phaseNone, params(nil).str("url", a.q.URL))
+}
+
+// waitsForStream is said by the session that was full.
+func (a *asking) waitsForStream() {
+	s := a.streams
+	if s == nil {
+		return
 	}
+	on := a.session
+	if s.Source != 0 {
+		on = &source{id: s.Source, kind: "HTTP2_SESSION"}
+	}
+	if on == nil {
+		on = a.c.free("HTTP2_SESSION")
+	}
+	a.tell(on, s.Start, s.eventName(), phaseNone, params(nil).str("url", a.q.URL))
 }
 
 // bound says what the job found.
@@ -135,16 +141,16 @@ func (a *asking) sends() {
 		return
 	}
 	a.tell(a.ask, q.Sent, sendRequest, phaseBegin, nil)
-	switch u, method := pathOf(q.URL), cmp.Or(q.Method, "GET"); q.Protocol {
+	u, method := pathOf(q.URL), cmp.Or(q.Method, "GET")
+	headers := []string{":method: " + method, ":authority: " + u.Host, ":scheme: " + cmp.Or(u.Scheme, "https"), ":path: " + u.RequestURI()}
+	switch q.Protocol {
 	case "h2":
-		headers := []string{":method: " + method, ":authority: " + u.Host, ":scheme: " + cmp.Or(u.Scheme, "https"), ":path: " + u.RequestURI()}
 		a.tell(a.ask, q.Sent, chromefile.SendHeadersH2, phaseNone, params(nil).value("headers", headers))
 		if a.session != nil && q.Stream != 0 {
 			p := params(nil).num("stream_id", q.Stream).value("headers", headers).on(a.job)
 			a.tell(a.session, q.Sent, chromefile.H2SendHeaders, phaseNone, p)
 		}
 	case "h3":
-		headers := []string{":method: " + method, ":authority: " + u.Host, ":scheme: " + cmp.Or(u.Scheme, "https"), ":path: " + u.RequestURI()}
 		a.tell(a.ask, q.Sent, chromefile.SendHeadersQUIC, phaseNone, params(nil).value("headers", headers).num("quic_stream_id", q.Stream))
 	default:
 		p := params(nil).str("line", method+" "+u.RequestURI()+" HTTP/1.1\r\n").value("headers", []string{"Host: " + u.Host})

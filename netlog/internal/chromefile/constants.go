@@ -13,12 +13,11 @@ type Constants struct {
 	SourceTypes map[string]int64
 	Phases      map[string]int64
 	NetErrors   map[string]int64
-	CertStatus  map[string]int64 // bits
-	Zero        time.Time        // what times count from; zero if the file does not say
-	CaptureMode string           // "Default", "HeavilyRedacted", …; "" in files before 2024
-	Client      string           // name and version of the program; "" if the file does not say
+	Zero        time.Time // what times count from; zero if the file does not say
+	CaptureMode string    // "Default", "HeavilyRedacted", …; "" in files before 2024
+	Client      string    // name and version of the program; "" if the file does not say
 
-	names [4]map[int64]string // inverse of the first four
+	names [4]map[int64]string // inverse of the four
 }
 
 // Names of phases, and the numbers they have had in all builds.
@@ -37,7 +36,6 @@ func parseConstants(object []byte) *Constants {
 		SourceTypes: numbers(p, "logSourceType"),
 		Phases:      numbers(p, "logEventPhase"),
 		NetErrors:   numbers(p, "netError"),
-		CertStatus:  numbers(p, "certStatusFlag"),
 		CaptureMode: p.Str("logCaptureMode"),
 	}
 	if at, ok := milliseconds(orNull(p.value("timeTickOffset"))); ok {

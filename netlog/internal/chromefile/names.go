@@ -5,7 +5,7 @@ package chromefile
 const (
 	Cancelled = "CANCELLED"
 
-	// of URL_REQUEST
+	// of URL_REQUEST, and of the jobs and pools that find it a connection
 	RequestAlive          = "REQUEST_ALIVE"
 	StartJob              = "URL_REQUEST_START_JOB"
 	JobBytesRead          = "URL_REQUEST_JOB_BYTES_READ"
@@ -25,7 +25,6 @@ const (
 	FoundExistingSession  = "HTTP2_SESSION_POOL_FOUND_EXISTING_SESSION"
 	FoundExistingByIP     = "HTTP2_SESSION_POOL_FOUND_EXISTING_SESSION_FROM_IP_POOL"
 	ImportedFromSocket    = "HTTP2_SESSION_POOL_IMPORTED_SESSION_FROM_SOCKET"
-	JobSessionAvailable   = "HTTP_STREAM_JOB_HTTP2_SESSION_AVAILABLE"
 	UseExistingQUIC       = "QUIC_SESSION_POOL_USE_EXISTING_SESSION"
 	AttachJobToQUIC       = "QUIC_SESSION_POOL_ATTACH_HTTP_STREAM_JOB_TO_EXISTING_SESSION"
 	JobBoundToRequest     = "HTTP_STREAM_JOB_BOUND_TO_REQUEST"
@@ -44,11 +43,10 @@ const (
 	BoundToQUICPoolJob    = "BOUND_TO_QUIC_SESSION_POOL_JOB"
 	BoundToQUICFactoryJob = "HTTP_STREAM_JOB_BOUND_TO_QUIC_STREAM_FACTORY_JOB"
 
-	// of connect jobs and the socket pool
+	// of connect jobs, and of the socket pool
 	SocketPool            = "SOCKET_POOL"
 	PoolStalledGroup      = "SOCKET_POOL_STALLED_MAX_SOCKETS_PER_GROUP"
 	PoolStalled           = "SOCKET_POOL_STALLED_MAX_SOCKETS"
-	PoolRequestedSocket   = "TCP_CLIENT_SOCKET_POOL_REQUESTED_SOCKET"
 	PoolBoundToSocket     = "SOCKET_POOL_BOUND_TO_SOCKET"
 	PoolBoundToConnectJob = "SOCKET_POOL_BOUND_TO_CONNECT_JOB"
 	PoolConnectJobCreated = "SOCKET_POOL_CONNECT_JOB_CREATED"
@@ -75,26 +73,30 @@ const (
 	SendTunnelHeaders   = "HTTP_TRANSACTION_SEND_TUNNEL_HEADERS"
 	ReadTunnelHeaders   = "HTTP_TRANSACTION_READ_TUNNEL_RESPONSE_HEADERS"
 	ProxyClientSession  = "HTTP2_PROXY_CLIENT_SESSION"
-	VerifierBoundToJob  = "CERT_VERIFIER_REQUEST_BOUND_TO_JOB"
-	VerifierJob         = "CERT_VERIFIER_JOB"
-	QUICVerified        = "QUIC_SESSION_CERTIFICATE_VERIFIED"
-	QUICCryptoReceived  = "QUIC_SESSION_CRYPTO_FRAME_RECEIVED"
-	QUICHandshakeDone   = "QUIC_SESSION_CRYPTO_HANDSHAKE_COMPLETE"
-	QUICConfirmed       = "QUIC_SESSION_HANDSHAKE_DONE_FRAME_RECEIVED"
-	QUICVersion         = "QUIC_SESSION_VERSION_NEGOTIATED"
-	QUICClosed          = "QUIC_SESSION_CLOSED"
-	QUICCloseOnError    = "QUIC_SESSION_CLOSE_ON_ERROR"
-	QUICGoAway          = "QUIC_SESSION_GOAWAY_FRAME_RECEIVED"
-	HTTP3GoAway         = "HTTP3_GOAWAY_RECEIVED"
-	QUICSession         = "QUIC_SESSION"
-	QUICPoolJob         = "QUIC_SESSION_POOL_JOB"
-	QUICPoolJobConnect  = "QUIC_SESSION_POOL_JOB_CONNECT"
-	QUICPoolJobResult   = "QUIC_SESSION_POOL_JOB_RESULT"
-	QUICSessionCreated  = "QUIC_SESSION_CREATED"
-	QUICFactoryJob      = "QUIC_STREAM_FACTORY_JOB"
-	QUICFactoryConnect  = "QUIC_STREAM_FACTORY_JOB_CONNECT"
-	UDPConnect          = "UDP_CONNECT"
-	UDPLocalAddress     = "UDP_LOCAL_ADDRESS"
+
+	// of certificates
+	VerifierBoundToJob = "CERT_VERIFIER_REQUEST_BOUND_TO_JOB"
+	VerifierJob        = "CERT_VERIFIER_JOB"
+
+	// of QUIC_SESSION, of the jobs that make it, and of UDP sockets
+	QUICVerified       = "QUIC_SESSION_CERTIFICATE_VERIFIED"
+	QUICCryptoReceived = "QUIC_SESSION_CRYPTO_FRAME_RECEIVED"
+	QUICHandshakeDone  = "QUIC_SESSION_CRYPTO_HANDSHAKE_COMPLETE"
+	QUICConfirmed      = "QUIC_SESSION_HANDSHAKE_DONE_FRAME_RECEIVED"
+	QUICVersion        = "QUIC_SESSION_VERSION_NEGOTIATED"
+	QUICClosed         = "QUIC_SESSION_CLOSED"
+	QUICCloseOnError   = "QUIC_SESSION_CLOSE_ON_ERROR"
+	QUICGoAway         = "QUIC_SESSION_GOAWAY_FRAME_RECEIVED"
+	HTTP3GoAway        = "HTTP3_GOAWAY_RECEIVED"
+	QUICSession        = "QUIC_SESSION"
+	QUICPoolJob        = "QUIC_SESSION_POOL_JOB"
+	QUICPoolJobConnect = "QUIC_SESSION_POOL_JOB_CONNECT"
+	QUICPoolJobResult  = "QUIC_SESSION_POOL_JOB_RESULT"
+	QUICSessionCreated = "QUIC_SESSION_CREATED"
+	QUICFactoryJob     = "QUIC_STREAM_FACTORY_JOB"
+	QUICFactoryConnect = "QUIC_STREAM_FACTORY_JOB_CONNECT"
+	UDPConnect         = "UDP_CONNECT"
+	UDPLocalAddress    = "UDP_LOCAL_ADDRESS"
 
 	// of HTTP2_SESSION
 	H2Session     = "HTTP2_SESSION"
