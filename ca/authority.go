@@ -66,7 +66,8 @@ func generate(cfg *Config, fail failer) (*Authority, error) {
 			return nil, err
 		}
 	}
-	a.install(h)
+	a.revoked.know(h.authorities)
+	a.current.Store(h)
 	a.rsaKey = sync.OnceValues(newRSAKey)
 	return a, nil
 }

@@ -18,8 +18,9 @@ func (a *Authority) WriteFiles(dir string) (certFile string, err error) {
 
 // WriteFiles writes the chain, leaf first, and the private key into dir as
 // www.example.com.pem and www.example.com-key.pem, and returns the files'
-// names. The name is the certificate's common name; what a file name cannot
-// have in it is "_" (also the "*" of a wildcard). Files that are there already
+// names. The name is the certificate's common name, or "leaf" if it has none, as
+// where a host's name is longer than 64 bytes; what a file name cannot have in it
+// is "_" (also the "*" of a wildcard). Files that are there already
 // are replaced, as when a server's certificate is renewed. Without a private key,
 // as [Authority.SignRequest] has none, keyFile is "".
 func (c *Certificate) WriteFiles(dir string) (certFile, keyFile string, err error) {

@@ -43,9 +43,9 @@ type draft struct {
 	then     func(*tls.Certificate) error // likewise, with what is shown
 }
 
-// LeafWith is a new [Authority.Leaf], not from the cache, with a fault in the
-// place of Config.Fault, unless it is "", and with a template that edit, unless
-// it is nil, changes after Config.Leaf.
+// LeafWith is a new [Authority.Leaf], not from the cache, with fault in the place
+// of Config.Fault, where "" is no fault at all, and with a template that edit,
+// unless it is nil, changes after Config.Leaf.
 func (a *Authority) LeafWith(fault Fault, edit func(*x509.Certificate), identities ...string) (*tls.Certificate, error) {
 	s, err := parseSubject(anyUsage, identities)
 	if err != nil {

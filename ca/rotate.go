@@ -8,12 +8,6 @@ import (
 
 func (a *Authority) hierarchy() *hierarchy { return a.current.Load() }
 
-// install makes h the one that issues.
-func (a *Authority) install(h *hierarchy) {
-	a.revoked.know(h.authorities)
-	a.current.Store(h)
-}
-
 // RotateLeaves has every leaf minted anew, with a new key, when it is next asked
 // for. Servers and clients of ServerTLS, MutualTLS and ClientTLS show the new
 // ones from the next handshake on, while they run; a session that is resumed
@@ -49,13 +43,19 @@ func (a *Authority) rotate(crossed bool) error {
 	if err != nil {
 		return err
 	}
-	if crossed {
-		if err := next.crossSignBy(a.hierarchy()); err != nil {
-			return err
+	a.revoked.know(next.authorities)
+	for {
+		old := a.hierarchy()
+		if crossed {
+			next.crosses = nil // those of a try that another rotation overtook
+			if err := next.crossSignBy(old); err != nil {
+				return err
+			}
+		}
+		if a.current.CompareAndSwap(old, next) {
+			return nil
 		}
 	}
-	a.install(next)
-	return nil
 }
 
 // CrossSign returns a certificate of another authority, for its name and its

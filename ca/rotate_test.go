@@ -201,3 +201,22 @@ func TestMutualTLSDemandsACertificate(t *testing.T) {
 		t.Errorf("server says %v to a client without a certificate", r.serverErr)
 	}
 }
+
+// Each rotation crosses the root that the one before it made, however many come at
+// once: else the trust in a root that was there for a moment would be cut off.
+func TestRotateRootCrossSignedAtOnce(t *testing.T) {
+	authority := ca.New(t, nil)
+	const rotations = 8
+	errs := make(chan error, rotations)
+	for range rotations {
+		go func() { errs <- authority.RotateRootCrossSigned() }() // waited for by its error
+	}
+	for range rotations {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+	if crosses := len(authority.Issue("a.test").Certificate.Certificate) - 1; crosses != rotations {
+		t.Errorf("a leaf comes with %d crossed roots after %d rotations at once", crosses, rotations)
+	}
+}
