@@ -126,9 +126,12 @@ func (u *upstream) Dial(ctx context.Context, to mitm.HTTP3Origin) (*wire.ClientC
 }
 
 // Transport is an HTTP/3 client that connects to p, whatever the URL, from a host
-// of its Config.Net, or from loopback if from is nil. It trusts p's CA. Close it
+// of its Config.Net, or from loopback if from is nil. Where p has a name of its Net,
+// which loopback does not know, requests fail and say so. It trusts p's CA. Close it
 // before p, or after.
 func Transport(p *mitm.Proxy, from mitm.Net) *ClientTransport {
+	access := wire.Access{Fixture: "mitm/h3", Addr: p.Addr, InNet: true} // if Addr is a name
+	unreachable := access.Check(from, "Transport", "Transport")
 	d := new(h3.Dialer)
 	if from != nil {
 		d.ListenPacket = from.ListenPacket
@@ -138,6 +141,9 @@ func Transport(p *mitm.Proxy, from mitm.Net) *ClientTransport {
 			TLSClientConfig:    &tls.Config{RootCAs: p.CA().Pool()},
 			DisableCompression: true,
 			Dial: func(ctx context.Context, _ string, tls *tls.Config, cfg *quic.Config) (*quic.Conn, error) {
+				if unreachable != nil {
+					return nil, unreachable
+				}
 				conn, err := d.Dial(ctx, p.Addr, tls, cfg)
 				if err != nil {
 					return nil, fmt.Errorf("mitm/h3: %w", err)

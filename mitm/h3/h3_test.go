@@ -321,3 +321,20 @@ func TestChromium(t *testing.T) {
 	netlog.RequireConnections(t, proxy.Log(), 1, alpn.H3, mitm.Downstream, netlog.Used())
 	netlog.RequireConnections(t, proxy.Log(), 1, alpn.H2, mitm.Upstream, netlog.Used())
 }
+
+// A client that has no place in the proxy's network is told so when it dials; nobody
+// else is asked where the name leads.
+func TestTransportFromNowhere(t *testing.T) {
+	recording.Bubble(t, nil, func(t *testing.T) {
+		s := setting{}.setUp(t, linkdelay.NewNetwork(t, linkdelay.Link{}), alpn.H3, alpn.H2)
+		for want, from := range map[string]mitm.Net{
+			"mitm/h3: Transport: " + s.proxy.Addr + " is a name in Config.Net, which a plain dialer cannot reach: use Transport(host)": nil,
+			"mitm/h3: Transport: typed nil *linkdelay.Host": (*linkdelay.Host)(nil),
+		} {
+			tr := h3.Transport(s.proxy, from)
+			_, err := (&http.Client{Transport: tr}).Get(s.url)
+			assert.ErrorContains(t, err, want)
+			assert.NoError(t, tr.Close())
+		}
+	})
+}
