@@ -18,7 +18,8 @@ import (
 // before the first client is accepted.
 //
 // TCP: each direction is carried on its own. FIN and a half-close travel like
-// data, a reset stays a reset, and what was accepted before a clean close is
+// data, a reset stays a reset (but on Linux alone where it comes while the relay
+// writes; elsewhere that may become a FIN), and what was accepted before a clean close is
 // never lost. A reader that stops holds back its writer: unless the Path has a
 // Buffer, a connection keeps at most 4 MiB that waits each way, and 256 MiB with
 // what is in flight. The target is dialled for each connection when its first packet

@@ -18,8 +18,8 @@ func DroppedOver(size int) Condition {
 	}
 }
 
-// Dropped is that so many datagrams and segments were dropped for a cause, in
-// both directions together.
+// Dropped is that at least so many datagrams and segments were dropped for a
+// cause, in both directions together.
 func Dropped(why Cause, n int64) Condition {
 	return func(s Stats) bool {
 		var sum int64
@@ -30,8 +30,8 @@ func Dropped(why Cause, n int64) Condition {
 	}
 }
 
-// Delivered is that so many bytes have arrived in a direction, of streams and
-// datagrams together.
+// Delivered is that at least so many bytes have arrived in a direction, of streams
+// and datagrams together.
 func Delivered(d Direction, bytes int64) Condition {
 	return func(s Stats) bool {
 		t := s.Up
@@ -42,8 +42,8 @@ func Delivered(d Direction, bytes int64) Condition {
 	}
 }
 
-// Opened is that so many connections ("tcp"), or pairs of sockets ("udp"), are
-// open.
+// Opened is that at least so many connections ("tcp"), or pairs of sockets ("udp"),
+// are open.
 func Opened(network string, n int) Condition {
 	return func(s Stats) bool { return s.Open(network) >= n }
 }

@@ -3,7 +3,7 @@
 //
 //	go test -v ./examples/latency
 //
-// On localhost the three look alike; a test there says nothing about a user
+// On localhost the four look alike; a test there says nothing about a user
 // across a continent. With a link in between, the time is a count of round
 // trips, and in virtual time the count is exact. Cold TLS 1.3 takes two: TCP and
 // the handshake. After that a connection of HTTP/1.1 brings one answer a round

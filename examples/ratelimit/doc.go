@@ -7,7 +7,7 @@
 // blamed HTTP/2's multiplexing. What had changed was the number of connections:
 // three requests at a time take three connections over HTTP/1.1 and one over
 // HTTP/2, and the server worked off one request at a time on each. Behind a limit
-// per client, or a server that is simply busy, there are three connections too,
-// and the log comes no faster. Outcome (entries per second) says that something
+// per client, or a server that is simply busy, HTTP/1.1 takes several connections
+// too, and the log comes no faster. Outcome (entries per second) says that something
 // happened; mechanism (connections) says what.
 package ratelimit
