@@ -73,6 +73,7 @@ type servedConn struct {
 	left    chan struct{} // closed when net/http has nothing to do with it anymore; http/1.1 only
 
 	// Guarded by server.mu.
+	streams  int           // the limit of streams that it began with; 0 before it does, and over http/1.1
 	handlers int           // calls of the handler that run
 	over     bool          // no handler may begin anymore
 	quiet    chan struct{} // closed when over and no handler runs

@@ -90,18 +90,20 @@ func (s *Server) ServeConn(conn net.Conn, rec *netlog.ConnectionRecord) {
 	defer s.remove(c)
 	defer c.Close()
 	if c.protocol == protoH2 {
-		s.http2().serve(c)
+		s.http2(c).serve(c)
 		return
 	}
 	serveHTTP1(s.h1, c)
 }
 
-func (s *Server) http2() *http2Server {
+// http2 is what c is to be served by, with the limit of now.
+func (s *Server) http2(c *servedConn) *http2Server {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.h2 == nil {
 		s.h2 = newHTTP2Server(s, s.limit)
 	}
+	c.streams = s.limit
 	return s.h2
 }
 
@@ -110,17 +112,17 @@ func (s *Server) http2() *http2Server {
 // with, which is what net/http keeps to. A client that exceeds a limit which was
 // lowered is not refused.
 func (s *Server) SetMaxConcurrentStreams(n int) {
-	var open []*servedConn
+	open := make(map[*servedConn]int)
 	s.mu.Lock()
 	s.limit, s.h2 = n, nil
 	for c := range s.conns {
-		if c.protocol == protoH2 {
-			open = append(open, c)
+		if c.streams > 0 {
+			open[c] = min(n, c.streams)
 		}
 	}
 	s.mu.Unlock()
-	for _, c := range open {
-		c.tap.Control().limitStreams(n) // an error is that it is over
+	for c, limit := range open {
+		c.tap.Control().limitStreams(limit) // an error is that it is over
 	}
 }
 

@@ -30,19 +30,15 @@ func (ip *interposer) sendSettings(settings []http2.Setting) error {
 	return nil
 }
 
-// limitStreams states another limit of streams, which is no more than the first.
+// limitStreams states another limit of streams, which must be no more than the first.
 func (c *Control) limitStreams(n int) error {
 	return c.bend("SETTINGS_MAX_CONCURRENT_STREAMS", func(ip *interposer) error {
-		limit := uint32(n)
-		if first := ip.tap.http2().parserOf(ip.tap.outgoing()).stated.streams; first > 0 {
-			limit = min(limit, first)
-		}
-		return ip.sendSettings([]http2.Setting{{ID: http2.SettingMaxConcurrentStreams, Val: limit}})
+		return ip.sendSettings([]http2.Setting{{ID: http2.SettingMaxConcurrentStreams, Val: uint32(n)}})
 	})
 }
 
 // stated is what a side said of itself in its first SETTINGS; 0 is nothing.
-type stated struct{ window, frame, streams uint32 }
+type stated struct{ window, frame uint32 }
 
 func (s *stated) note(id http2.SettingID, value uint32) {
 	switch {
@@ -50,8 +46,6 @@ func (s *stated) note(id http2.SettingID, value uint32) {
 		s.window = value
 	case id == http2.SettingMaxFrameSize && s.frame == 0:
 		s.frame = value
-	case id == http2.SettingMaxConcurrentStreams && s.streams == 0:
-		s.streams = value
 	}
 }
 
