@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"golang.org/x/net/http2"
+
 	"example.com/wiretest/netlog"
 )
 
@@ -122,7 +124,8 @@ func (s *Server) SetMaxConcurrentStreams(n int) {
 	}
 	s.mu.Unlock()
 	for c, limit := range open {
-		c.tap.Control().limitStreams(limit) // an error is that it is over
+		setting := http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: uint32(limit)}
+		c.tap.Control().SendSettings(setting) // an error is that it is over
 	}
 }
 

@@ -30,13 +30,6 @@ func (ip *interposer) sendSettings(settings []http2.Setting) error {
 	return nil
 }
 
-// limitStreams states another limit of streams, which must be no more than the first.
-func (c *Control) limitStreams(n int) error {
-	return c.bend("SETTINGS_MAX_CONCURRENT_STREAMS", func(ip *interposer) error {
-		return ip.sendSettings([]http2.Setting{{ID: http2.SettingMaxConcurrentStreams, Val: uint32(n)}})
-	})
-}
-
 // stated is what a side said of itself in its first SETTINGS; 0 is nothing.
 type stated struct{ window, frame uint32 }
 
