@@ -142,21 +142,26 @@ func (a *asking) sends() {
 	}
 	a.tell(a.ask, q.Sent, sendRequest, phaseBegin, nil)
 	u, method := pathOf(q.URL), cmp.Or(q.Method, "GET")
-	headers := []string{":method: " + method, ":authority: " + u.Host, ":scheme: " + cmp.Or(u.Scheme, "https"), ":path: " + u.RequestURI()}
 	switch q.Protocol {
 	case "h2":
+		headers := pseudoHeaders(method, u)
 		a.tell(a.ask, q.Sent, chromefile.SendHeadersH2, phaseNone, params(nil).value("headers", headers))
 		if a.session != nil && q.Stream != 0 {
 			p := params(nil).num("stream_id", q.Stream).value("headers", headers).on(a.job)
 			a.tell(a.session, q.Sent, chromefile.H2SendHeaders, phaseNone, p)
 		}
 	case "h3":
-		a.tell(a.ask, q.Sent, chromefile.SendHeadersQUIC, phaseNone, params(nil).value("headers", headers).num("quic_stream_id", q.Stream))
+		a.tell(a.ask, q.Sent, chromefile.SendHeadersQUIC, phaseNone, params(nil).value("headers", pseudoHeaders(method, u)).num("quic_stream_id", q.Stream))
 	default:
 		p := params(nil).str("line", method+" "+u.RequestURI()+" HTTP/1.1\r\n").value("headers", []string{"Host: " + u.Host})
 		a.tell(a.ask, q.Sent, chromefile.SendHeadersH1, phaseNone, p)
 	}
 	a.tell(a.ask, q.Sent, sendRequest, phaseEnd, nil)
+}
+
+// pseudoHeaders are those of a request (RFC 9113, section 8.3.1).
+func pseudoHeaders(method string, u *url.URL) []string {
+	return []string{":method: " + method, ":authority: " + u.Host, ":scheme: " + cmp.Or(u.Scheme, "https"), ":path: " + u.RequestURI()}
 }
 
 // pathOf is the URL; one that is none is all path.

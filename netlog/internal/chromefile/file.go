@@ -206,12 +206,12 @@ func (f *file) give(raw *rawEvent, offset int64) {
 }
 
 // cutOff is the end of a file in the middle of something.
-func (f *file) cutOff(start int64, where, lost string) {
+func (f *file) cutOff(start int64, where, missing string) {
 	f.cut = true
 	f.place = where
 	parts := f.missing()
-	if lost != "" {
-		parts = append([]string{lost}, parts...)
+	if missing != "" {
+		parts = append([]string{missing}, parts...)
 	}
 	what := "cut off " + where
 	if err := f.w.err; err != nil && err != io.EOF {
