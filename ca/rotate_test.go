@@ -206,7 +206,7 @@ func TestMutualTLSDemandsACertificate(t *testing.T) {
 // once: else the trust in a root that was there for a moment would be cut off.
 func TestRotateRootCrossSignedAtOnce(t *testing.T) {
 	authority := ca.New(t, nil)
-	const rotations = 8
+	const rotations = 32
 	errs := make(chan error, rotations)
 	for range rotations {
 		go func() { errs <- authority.RotateRootCrossSigned() }() // waited for by its error
