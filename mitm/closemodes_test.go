@@ -132,7 +132,7 @@ func TestCloseInEveryMode(t *testing.T) {
 				b.begin(t, network, proxy)
 				start := time.Now()
 				require.NoError(t, proxy.Close())
-				if took := time.Since(start); took > 2*time.Second && strings.HasSuffix(t.Name(), "/memory") {
+				if took := time.Since(start); took > 2*time.Second && inVirtualTime(t) {
 					t.Errorf("Close took %v", took)
 				}
 				for _, c := range proxy.Log().Connections() {

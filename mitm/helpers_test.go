@@ -128,6 +128,9 @@ func eachPairOverTCP(t *testing.T, s setting, body func(*testing.T, *stage)) {
 
 func pairName(down, up string) string { return strings.ReplaceAll(down+" to "+up, "/", "") }
 
+// inVirtualTime reports which of linkdelay.EachWorld's two worlds the test is in.
+func inVirtualTime(t *testing.T) bool { return strings.HasSuffix(t.Name(), "/memory") }
+
 func eachWorld(t *testing.T, s setting, body func(*testing.T, *stage)) {
 	t.Helper()
 	linkdelay.EachWorld(t, s.link, func(t *testing.T, network *linkdelay.Network) {

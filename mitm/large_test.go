@@ -35,7 +35,7 @@ func TestLargeBodiesAreNotHeld(t *testing.T) {
 		switch {
 		case raceDetector:
 			parts = 2
-		case strings.HasSuffix(t.Name(), "/memory"):
+		case inVirtualTime(t):
 			parts = 4
 		case s.up == alpn.H3: // which costs twice as much
 			parts = 32

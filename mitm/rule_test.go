@@ -217,14 +217,13 @@ func TestRuleOfConnectionLimit(t *testing.T) {
 		<-inside // both connections carry one
 		<-inside
 		synctestSettle(t, func() bool { return len(carried(s.proxy.Log(), mitm.Downstream)) == n })
-		virtual := strings.HasSuffix(t.Name(), "/memory")
-		if virtual {
+		if inVirtualTime(t) {
 			synctest.Wait() // from being recorded to waiting for a connection
 		}
 		close(release)
 		wg.Wait()
 		netlog.RequireConnections(t, s.proxy.Log(), 2, alpn.HTTP11, mitm.Upstream)
-		if virtual { // on sockets nothing tells that a request waits
+		if inVirtualTime(t) { // on sockets nothing tells that a request waits
 			assert.Len(t, s.proxy.Log().Stalls(mitm.Upstream), n-2)
 		}
 	})

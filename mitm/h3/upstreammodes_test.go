@@ -31,15 +31,14 @@ func TestHTTP3UpstreamInEveryMode(t *testing.T) {
 	} {
 		for _, down := range []string{alpn.HTTP11, alpn.H2} {
 			t.Run(name+", client of "+strings.ReplaceAll(down, "/", ""), func(t *testing.T) {
+				cfg.Downstream.ALPN, cfg.Upstream.ALPN = alpn.Only(down), alpn.Only(alpn.H2)
 				recording.Bubble(t, nil, func(t *testing.T) {
-					cfg.Downstream.ALPN, cfg.Upstream.ALPN = alpn.Only(down), alpn.Only(alpn.H2)
-					s := at443(t, linkdelay.NewNetwork(t, linkdelay.Link{}), cfg, "pc.test")
-					asksTwice(t, s, down, alpn.H3)
+					asksTwice(t, at443(t, linkdelay.NewNetwork(t, linkdelay.Link{}), cfg), down, alpn.H3)
 				})
 				recording.Bubble(t, nil, func(t *testing.T) {
 					network := linkdelay.NewNetwork(t, linkdelay.Link{})
 					network.Wire("proxy.test", "origin.test").BlockUDP()
-					asksTwice(t, at443(t, network, cfg, "pc.test"), down, alpn.H2)
+					asksTwice(t, at443(t, network, cfg), down, alpn.H2)
 				})
 			})
 		}
@@ -49,7 +48,7 @@ func TestHTTP3UpstreamInEveryMode(t *testing.T) {
 // Config.Via is for TCP, but the proxy that it names has a leg of its own.
 func TestHTTP3UpstreamBehindAnotherProxy(t *testing.T) {
 	recording.Bubble(t, nil, func(t *testing.T) {
-		s := at443(t, linkdelay.NewNetwork(t, linkdelay.Link{}), mitm.Config{}, "near.test")
+		s := at443(t, linkdelay.NewNetwork(t, linkdelay.Link{}), mitm.Config{})
 		near := mitm.New(t, &mitm.Config{Net: s.network.Host("near.test"), Via: s.proxy.URL, RootCAs: s.proxy.CA().Pool()})
 		s.client = clientOf(t, s.network, near, alpn.H2)
 		asksTwice(t, s, alpn.H2, alpn.H3)
@@ -57,9 +56,8 @@ func TestHTTP3UpstreamBehindAnotherProxy(t *testing.T) {
 	})
 }
 
-// at443 is an origin that every mode leads to, and a client of h2 or http/1.1 on the
-// host from.
-func at443(t *testing.T, network *linkdelay.Network, cfg mitm.Config, from string) *stage {
+// at443 is an origin that every mode leads to, and a client of h2 or http/1.1.
+func at443(t *testing.T, network *linkdelay.Network, cfg mitm.Config) *stage {
 	t.Helper()
 	site := origin.New(t, &origin.Config{
 		Net: network.Host("origin.test"), Port: 443, HTTP3: new(origin.HTTP3),
@@ -69,8 +67,7 @@ func at443(t *testing.T, network *linkdelay.Network, cfg mitm.Config, from strin
 	})
 	cfg.Net, cfg.RootCAs, cfg.Upstream.HTTP3 = network.Host("proxy.test"), site.CA().Pool(), h3.Upstream(nil)
 	proxy := mitm.New(t, &cfg)
-	client := &http.Client{Transport: proxy.Transport(network.Host(from))}
-	return &stage{network: network, site: site, proxy: proxy, client: client, url: "https://origin.test"}
+	return &stage{network: network, site: site, proxy: proxy, client: clientOf(t, network, proxy, alpn.H2), url: "https://origin.test"}
 }
 
 // asksTwice has two requests go by one connection of each protocol.
