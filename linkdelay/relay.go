@@ -19,13 +19,13 @@ import (
 //
 // TCP: each direction is carried on its own. FIN and a half-close travel like
 // data, a reset stays a reset (but on Linux alone where it comes while the relay
-// writes; elsewhere that may become a FIN), and what was accepted before a clean close is
-// never lost. A reader that stops holds back its writer: unless the Path has a
-// Buffer, a connection keeps at most 4 MiB that waits each way, and 256 MiB with
-// what is in flight. The target is dialled for each connection when its first packet
-// would arrive; a target that refuses is a reset to the client. The kernel
-// completes a client's connect before a relay hears of it: connecting takes no
-// time, unless [Handshakes] makes the first data wait for it.
+// writes; elsewhere that may become a FIN), and what was accepted before a clean
+// close is never lost. A reader that stops holds back its writer: unless the Path
+// has a Buffer, a connection keeps at most 4 MiB that waits each way, and 256 MiB
+// with what is in flight. The target is dialled for each connection when its
+// first packet would arrive; a target that refuses is a reset to the client. The
+// kernel completes a client's connect before a relay hears of it: connecting takes
+// no time, unless [Handshakes] makes the first data wait for it.
 //
 // UDP: each address of a client has a socket of its own towards the target, a
 // NAT binding; only the target reaches the client by it. See [BindingTimeout]
