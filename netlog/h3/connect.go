@@ -73,12 +73,7 @@ func (cfg *ClientConfig) quic() *quic.Config {
 		q = cfg.QUIC.Clone()
 	}
 	q.EnableStreamResetPartialDelivery = true // so that a part of an answer can come before a reset
-	if n := uint64(cfg.StreamWindow); n > 0 {
-		q.InitialStreamReceiveWindow, q.MaxStreamReceiveWindow = n, n
-	}
-	if n := uint64(cfg.ConnWindow); n > 0 {
-		q.InitialConnectionReceiveWindow, q.MaxConnectionReceiveWindow = n, n
-	}
+	setWindows(q, cfg.StreamWindow, cfg.ConnWindow)
 	return q
 }
 

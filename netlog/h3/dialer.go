@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/netip"
 	"sync"
-	"syscall"
 
 	"github.com/quic-go/quic-go"
 )
@@ -52,9 +51,9 @@ func (d *Dialer) Dial(ctx context.Context, addr string, tls *tls.Config, cfg *qu
 	if err != nil {
 		return nil, fmt.Errorf("h3: dial %s: %w", addr, err)
 	}
-	if _, real := pc.(syscall.Conn); !real && cfg != nil && cfg.InitialPacketSize > largestSafe {
+	if err := checkPacketSize(pc, cfg); err != nil {
 		pc.Close()
-		return nil, fmt.Errorf("h3: dial %s: InitialPacketSize %d: in memory no more than %d, quic-go's default, can be told when a path has a hole", addr, cfg.InitialPacketSize, largestSafe)
+		return nil, fmt.Errorf("h3: dial %s: %w", addr, err)
 	}
 	socket := &clientSocket{transport: &quic.Transport{Conn: pc}, conn: pc}
 	if !d.add(socket) {

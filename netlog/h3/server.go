@@ -11,7 +11,6 @@ import (
 	"net"
 	"slices"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/quic-go/quic-go"
@@ -65,11 +64,17 @@ type Server struct {
 	conns   map[*servedConn]bool // with a QUIC connection; guarded by mu
 }
 
-// socket is closed in this order.
+// socket is one to accept on. Its listener is closed first, so that no connection
+// comes while those that there are end; then close.
 type socket struct {
 	listener  *quic.EarlyListener
 	transport *quic.Transport
 	conn      net.PacketConn
+}
+
+func (s *socket) close() {
+	s.transport.Close()
+	s.conn.Close()
 }
 
 // NewServer returns a Server. Close it.
@@ -82,12 +87,7 @@ func NewServer(cfg ServerConfig) *Server {
 	if cfg.MaxConcurrentStreams > 0 {
 		q.MaxIncomingStreams = int64(cfg.MaxConcurrentStreams)
 	}
-	if n := uint64(cfg.StreamWindow); n > 0 {
-		q.InitialStreamReceiveWindow, q.MaxStreamReceiveWindow = n, n
-	}
-	if n := uint64(cfg.ConnWindow); n > 0 {
-		q.InitialConnectionReceiveWindow, q.MaxConnectionReceiveWindow = n, n
-	}
+	setWindows(q, cfg.StreamWindow, cfg.ConnWindow)
 	s := &Server{cfg: cfg, quic: q, conns: make(map[*servedConn]bool)}
 	q.Tracer = func(ctx context.Context, _ bool, id quic.ConnectionID) qlogwriter.Trace {
 		c := ctx.Value(connKey{}).(*servedConn)
@@ -97,17 +97,12 @@ func NewServer(cfg ServerConfig) *Server {
 	return s
 }
 
-// largestSafe is quic-go's own packet size. In memory there is no path MTU
-// discovery to lower a larger one, and where a path then swallows everything
-// quic-go's loop spins without time passing.
-const largestSafe = 1280
-
 // Serve begins to serve on pc, which it owns from then on, also if it fails. A
 // packet size above 1,280 is refused on what is no socket of the system.
 func (s *Server) Serve(pc net.PacketConn) error {
-	if _, real := pc.(syscall.Conn); !real && s.quic.InitialPacketSize > largestSafe {
+	if err := checkPacketSize(pc, s.quic); err != nil {
 		pc.Close()
-		return fmt.Errorf("h3: InitialPacketSize %d: in memory no more than %d, quic-go's default, can be told when a path has a hole", s.quic.InitialPacketSize, largestSafe)
+		return fmt.Errorf("h3: %w", err)
 	}
 	tr := &quic.Transport{Conn: pc, ConnContext: s.accepting(pc)}
 	ln, err := tr.ListenEarly(&tls.Config{GetConfigForClient: s.tlsFor, NextProtos: []string{protocol}}, s.quic)
@@ -116,13 +111,26 @@ func (s *Server) Serve(pc net.PacketConn) error {
 		pc.Close()
 		return fmt.Errorf("h3: %w", err)
 	}
-	s.mu.Lock()
-	s.sockets = append(s.sockets, &socket{ln, tr, pc})
-	s.mu.Unlock()
-	if !s.track(func() { s.accept(ln) }) {
+	one := &socket{ln, tr, pc}
+	if !s.begin(one) {
+		ln.Close()
+		one.close()
 		return errors.New("h3: the Server is closed")
 	}
 	return nil
+}
+
+// begin accepts connections on the socket, which from then on is Close's to close,
+// unless that has begun.
+func (s *Server) begin(one *socket) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return false
+	}
+	s.sockets = append(s.sockets, one)
+	s.running.Go(func() { s.accept(one.listener) })
+	return true
 }
 
 func (s *Server) add(c *servedConn) bool {
@@ -212,20 +220,12 @@ func (s *Server) Close(ctx context.Context) error {
 		c.close()
 	}
 	for _, one := range sockets {
-		one.transport.Close()
-		one.conn.Close()
+		one.close()
 	}
-	done := make(chan struct{})
-	go func() { // ends with the handlers, at the latest
-		s.running.Wait()
-		close(done)
-	}()
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
+	if !wire.Await(ctx, &s.running) {
 		return fmt.Errorf("h3: close: handlers hold connections still open: %d", s.held())
 	}
+	return nil
 }
 
 func (s *Server) held() int {

@@ -14,11 +14,8 @@ import (
 	"github.com/quic-go/quic-go/http3"
 
 	"example.com/wiretest/netlog"
+	"example.com/wiretest/netlog/wire"
 )
-
-// continueTimeout is how long a request with Expect: 100-continue keeps its body
-// back for want of an answer (RFC 9110, section 10.1.1), as in wire.ClientConfig.
-const continueTimeout = time.Second
 
 var (
 	errUploadOver = errors.New("h3: the request is over")
@@ -82,7 +79,7 @@ func (u *upload) await() error {
 	if u.begun || u.continued == nil {
 		return nil
 	}
-	timer := time.NewTimer(continueTimeout)
+	timer := time.NewTimer(wire.ContinueTimeout)
 	defer timer.Stop()
 	select {
 	case <-u.continued:

@@ -27,12 +27,14 @@ type ClientConfig struct {
 	// StreamWindow is the initial window for the answer on one stream of h2, in
 	// bytes, and ConnWindow that for all of a connection; 0 is net/http's choice.
 	StreamWindow, ConnWindow int
-	// ExpectContinue is how long a request with Expect: 100-continue keeps its
-	// body back for want of an answer (RFC 9110, section 10.1.1); 0 is a second.
-	ExpectContinue time.Duration
 	// Prepare is called before anything is said on the connection.
 	Prepare func(*Control)
 }
+
+// ContinueTimeout is how long a request with Expect: 100-continue keeps its body
+// back for want of an answer (RFC 9110, section 10.1.1), as in
+// http.DefaultTransport.
+const ContinueTimeout = time.Second
 
 // ClientConn speaks HTTP as a client over one connection, behind a Tap. It adds
 // no header of its own: no User-Agent, no Accept-Encoding. It follows no
@@ -115,16 +117,13 @@ func (c *ClientConn) start(cfg ClientConfig) (err error) {
 		DialContext:           func(context.Context, string, string) (net.Conn, error) { return c.pipe, nil },
 		Protocols:             protocols,
 		DisableCompression:    true,
-		ExpectContinueTimeout: cfg.ExpectContinue,
+		ExpectContinueTimeout: ContinueTimeout,
 		ReadBufferSize:        clientReadBuffer,
 		WriteBufferSize:       clientWriteBuffer,
 		HTTP2: &http.HTTP2Config{
 			MaxReceiveBufferPerStream:     cfg.StreamWindow,
 			MaxReceiveBufferPerConnection: cfg.ConnWindow,
 		},
-	}
-	if cfg.ExpectContinue == 0 {
-		transport.ExpectContinueTimeout = time.Second
 	}
 	c.http, err = transport.NewClientConn(context.Background(), "http", "connection:80")
 	return err
