@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
@@ -27,6 +28,30 @@ func TestForgottenHostIsDialledAnew(t *testing.T) {
 		require.NoError(t, err)
 		require.NotSame(t, one.Conn, other.Conn)
 		other.Release(true)
+	})
+}
+
+// A proxy's client that goes away gives its requests up and has its host forgotten
+// at once: Get may find the host gone when it wants to leave its queue.
+func TestForgottenWhileGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pool := wire.NewPool(wire.PoolConfig{Dial: func(ctx context.Context, _ string) (*wire.ClientConn, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}})
+		for range 64 { // either may be first
+			ctx, giveUp := context.WithCancel(t.Context())
+			ended := make(chan error)
+			go func() {
+				_, err := pool.Get(ctx, "host")
+				ended <- err
+			}()
+			synctest.Wait()
+			giveUp()
+			pool.Forget("host")
+			require.Error(t, <-ended)
+		}
+		require.NoError(t, pool.Close())
 	})
 }
 

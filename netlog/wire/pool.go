@@ -16,8 +16,9 @@ type PoolConfig struct {
 	Dial func(ctx context.Context, host string) (*ClientConn, error)
 	// MaxConns is the limit of http/1.1 connections to one host; 0 is none.
 	MaxConns int
-	// ExpectH2 says that a host may choose h2, or be reached by a ForeignConn: to a host whose protocol is not
-	// known yet, one connection is dialled and all wait for what it speaks.
+	// ExpectH2 says that a host may choose h2, or be reached by a ForeignConn: to a
+	// host whose protocol is not known yet, one connection is dialled and all wait for
+	// what it speaks.
 	// Without it each request dials its own at once, up to MaxConns.
 	ExpectH2 bool
 	// Abandon ends a dial when the caller for whom it runs goes away and nobody
@@ -64,22 +65,23 @@ func (p *Pool) Get(ctx context.Context, host string) (*Lease, error) {
 		return nil, context.Cause(ctx)
 	}
 	w := &waiter{ctx: ctx, since: time.Now(), ready: make(chan struct{})}
-	if err := p.enqueue(host, w); err != nil {
+	h, err := p.enqueue(host, w)
+	if err != nil {
 		return nil, err
 	}
 	select {
 	case <-w.ready:
 	case <-ctx.Done():
-		p.leave(host, w, context.Cause(ctx))
+		p.leave(h, w, context.Cause(ctx))
 	}
 	return w.lease, w.err
 }
 
-func (p *Pool) enqueue(host string, w *waiter) error {
+func (p *Pool) enqueue(host string, w *waiter) (*poolHost, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
-		return errPoolClosed
+		return nil, errPoolClosed
 	}
 	h := p.hosts[host]
 	if h == nil {
@@ -88,13 +90,14 @@ func (p *Pool) enqueue(host string, w *waiter) error {
 	}
 	h.waiting = append(h.waiting, w)
 	h.schedule()
-	return nil
+	return h, nil
 }
 
-// leave takes w out of the queue, or gives back what it has just been given.
-func (p *Pool) leave(host string, w *waiter, cause error) {
+// leave takes w out of the queue of h, which may be forgotten by now, or gives back
+// what it has just been given.
+func (p *Pool) leave(h *poolHost, w *waiter, cause error) {
 	p.mu.Lock()
-	h, d := p.hosts[host], w.dial
+	d := w.dial
 	if h.drop(w) {
 		w.err = cause
 		h.schedule()
