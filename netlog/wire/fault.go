@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"net/http"
+	"slices"
 	"sync/atomic"
 )
 
@@ -26,11 +27,16 @@ type Fault struct {
 // are nested in their order.
 type Action func(w http.ResponseWriter, r *http.Request, next http.Handler)
 
-// Faults are those of something else than a Server, as of a proxy's other side: it
-// counts the requests itself, in the order of its calls.
+// Faults are those of a Server, or of something else, as of a proxy's other side.
 type Faults struct {
 	all     []*fault
-	counted atomic.Int64
+	counted atomic.Int64 // requests
+}
+
+// fault is a Fault in use.
+type fault struct {
+	Fault
+	matched atomic.Int64
 }
 
 // NewFaults returns nil if there are none.
@@ -45,17 +51,40 @@ func NewFaults(all []Fault) *Faults {
 	return f
 }
 
-// Around counts r, and returns next within the faults that are meant for it; nil
-// if none is.
+// Around counts r, in the order of the calls, and returns next within the faults
+// that are meant for it; nil if none is.
 func (f *Faults) Around(r *http.Request, next http.Handler) http.Handler {
-	n, around := f.counted.Add(1), http.Handler(nil)
-	for i := len(f.all) - 1; i >= 0; i-- {
-		if one := f.all[i]; one.means(n, r) {
-			around = one.around(next)
-			next = around
+	return f.around(f.count(), r, next)
+}
+
+// count says which request this is, from 1; 0 where nobody asks.
+func (f *Faults) count() int64 {
+	if f == nil {
+		return 0
+	}
+	return f.counted.Add(1)
+}
+
+// around is Around for the nth request.
+func (f *Faults) around(n int64, r *http.Request, next http.Handler) (within http.Handler) {
+	for _, one := range slices.Backward(f.all) {
+		if one.means(n, r) {
+			within = one.around(next)
+			next = within
 		}
 	}
-	return around
+	return within
+}
+
+// handlerFor is the handler with the faults that are meant for r, the nth.
+func (s *Server) handlerFor(n int64, r *http.Request) http.Handler {
+	if s.faults == nil {
+		return s.cfg.Handler
+	}
+	if within := s.faults.around(n, r, s.cfg.Handler); within != nil {
+		return within
+	}
+	return s.cfg.Handler
 }
 
 // WithStream has StreamOf return s for requests with this context.
@@ -66,33 +95,6 @@ func WithStream(ctx context.Context, s *Stream) context.Context {
 // WithForeign has the actions of faults be about f, for requests with this context.
 func WithForeign(ctx context.Context, f *Foreign) context.Context {
 	return context.WithValue(context.WithValue(ctx, foreignKey, f), requestKey, (*Stream)(nil))
-}
-
-// fault is a Fault of a Server.
-type fault struct {
-	Fault
-	matched atomic.Int64
-}
-
-func (s *Server) setFaults(all []Fault) {
-	if len(all) == 0 {
-		return
-	}
-	s.ordinals = new(atomic.Int64)
-	for _, f := range all {
-		s.faults = append(s.faults, &fault{Fault: f})
-	}
-}
-
-// handlerFor is the handler with the faults that are meant for r, the nth.
-func (s *Server) handlerFor(n int64, r *http.Request) http.Handler {
-	h := s.cfg.Handler
-	for i := len(s.faults) - 1; i >= 0; i-- {
-		if f := s.faults[i]; f.means(n, r) {
-			h = f.around(h)
-		}
-	}
-	return h
 }
 
 // nth is which of the Server's requests s is; 0 where that is not known.

@@ -47,11 +47,7 @@ func (s *Server) ServeForeign(f *Foreign, w http.ResponseWriter, r *http.Request
 	}
 	defer s.finishForeign(call)
 	defer s.calm(call)
-	n := int64(0)
-	if s.ordinals != nil {
-		n = s.ordinals.Add(1)
-	}
-	s.handlerFor(n, r).ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), foreignKey, f)))
+	s.handlerFor(s.faults.count(), r).ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), foreignKey, f)))
 }
 
 func (s *Server) beginForeign(call *running) bool {

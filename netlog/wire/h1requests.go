@@ -110,7 +110,7 @@ func (r *h1Requests) beginBody(m *h1Message) string {
 func (h *h1Conn) ask(m *h1Message, start, now time.Time, length int) *exchange {
 	x := &exchange{head: m.method == "HEAD", connect: m.method == "CONNECT"}
 	x.tap = h.tap
-	x.ordinal = h.tap.arrived()
+	x.ordinal = h.tap.faults.count()
 	h.waiting = append(h.waiting, x)
 	if x.connect {
 		return x

@@ -104,7 +104,7 @@ func (h *h2Conn) open(b *block, now time.Time) *h2Stream {
 		s.rec.End(h.refusal)
 		return s
 	}
-	s.ordinal = h.tap.arrived()
+	s.ordinal = h.tap.faults.count()
 	return s
 }
 

@@ -104,7 +104,7 @@ func newServedConn(s *Server, conn net.Conn, rec *netlog.ConnectionRecord) *serv
 	})
 	c.Conn = c.tap
 	c.tap.shut = func() { c.Close() }
-	c.tap.ordinals = s.ordinals
+	c.tap.faults = s.faults
 	if s.cfg.Prepare != nil {
 		s.cfg.Prepare(c.tap.Control())
 	}

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"sync"
-	"sync/atomic"
 
 	"golang.org/x/net/http2"
 
@@ -40,8 +39,7 @@ type Server struct {
 	cancel context.CancelFunc
 	h1     *http.Server
 
-	ordinals *atomic.Int64 // of requests; nil if there are no faults
-	faults   []*fault
+	faults *Faults // nil if there are none
 
 	mu      sync.Mutex   // never held while blocking
 	h2      *http2Server // nil before the first connection that speaks it; guarded by mu
@@ -66,12 +64,12 @@ func NewServer(cfg ServerConfig) *Server {
 	}
 	s := &Server{
 		cfg:     cfg,
+		faults:  NewFaults(cfg.Faults),
 		limit:   cfg.MaxConcurrentStreams,
 		conns:   make(map[*servedConn]struct{}),
 		running: make(map[*running]struct{}),
 		idle:    make(chan struct{}),
 	}
-	s.setFaults(cfg.Faults)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.h1 = newHTTP1Server(s)
 	return s

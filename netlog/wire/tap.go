@@ -86,7 +86,7 @@ type Tap struct {
 	gone      chan struct{} // closed when the connection is
 	closeOnce sync.Once
 
-	ordinals *atomic.Int64 // of a Server's requests; nil counts none
+	faults *Faults // of a Server; nil is none
 
 	mu      sync.Mutex // never held while blocking
 	up      flow       // requests
@@ -266,14 +266,6 @@ func (t *Tap) takeLater() func() {
 	later := t.later
 	t.later = nil
 	return func() { callAll(later) }
-}
-
-// arrived counts a request that a server is to serve.
-func (t *Tap) arrived() int64 {
-	if t.ordinals == nil {
-		return 0
-	}
-	return t.ordinals.Add(1)
 }
 
 // spoke records the protocol that was seen on the wire.
