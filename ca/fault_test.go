@@ -90,9 +90,9 @@ func TestLeafWith(t *testing.T) {
 		edit  func(*x509.Certificate)
 		want  string
 	}{
-		{"", nil, "[first] by wiretest CA, valid true"},
-		{"", edit, "[first then] by wiretest CA, valid true"},
-		{"expired", nil, "[first] by wiretest CA, valid false"},
+		{"", nil, "[first] by wiretest CA, valid false"},
+		{"", edit, "[first then] by wiretest CA, valid false"},
+		{"self-signed", nil, "[first] by a.test, valid true"},
 		{"self-signed", edit, "[first then] by a.test, valid true"},
 	} {
 		cert, err := authority.LeafWith(c.fault, c.edit, "a.test")

@@ -1,6 +1,7 @@
 package ca
 
 import (
+	"cmp"
 	"crypto"
 	"crypto/rand"
 	"crypto/rsa"
@@ -43,15 +44,15 @@ type draft struct {
 	then     func(*tls.Certificate) error // likewise, with what is shown
 }
 
-// LeafWith is a new [Authority.Leaf], not from the cache, with fault in the place
-// of Config.Fault, where "" is no fault at all, and with a template that edit,
-// unless it is nil, changes after Config.Leaf.
+// LeafWith is a new [Authority.Leaf], not from the cache. fault takes the place of
+// Config.Fault, which "" leaves as it is; edit, unless it is nil, changes the
+// template after Config.Leaf.
 func (a *Authority) LeafWith(fault Fault, edit func(*x509.Certificate), identities ...string) (*tls.Certificate, error) {
 	s, err := parseSubject(anyUsage, identities)
 	if err != nil {
 		return nil, fmt.Errorf("ca: %w", err)
 	}
-	m, err := a.mint(s, fault, edit)
+	m, err := a.mint(s, cmp.Or(fault, a.cfg.Fault), edit)
 	if err != nil {
 		return nil, err
 	}

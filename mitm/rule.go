@@ -35,11 +35,12 @@ type Rule struct {
 	OriginFirst bool
 
 	// Leaf edits what the client is shown, before it is signed: ca.Expired and its
-	// like.
+	// like. It comes after the Leaf of Config.CA, and nil edits nothing more.
 	Leaf func(*x509.Certificate)
 
 	// CertificateFault is what is wrong with the certificate that the client is
-	// shown; "" is nothing. ca.Faults lists them.
+	// shown, one of ca.Faults. It takes the place of the Fault of Config.CA, which
+	// "" leaves as it is.
 	CertificateFault ca.Fault
 
 	// Passthrough is Config.Passthrough, and then nothing else may be set.

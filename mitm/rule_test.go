@@ -156,6 +156,30 @@ func TestRuleOfBrokenCertificates(t *testing.T) {
 	}
 }
 
+// What the authority breaks stays broken under a rule that edits something else.
+func TestRuleBesideTheAuthoritysFault(t *testing.T) {
+	organized := func(c *x509.Certificate) { c.Subject.Organization = []string{"by the rule"} }
+	for _, c := range []struct {
+		rule   mitm.Rule
+		issuer string
+		valid  bool
+	}{
+		{mitm.Rule{Host: "*", Leaf: organized}, "wiretest CA", false},
+		{mitm.Rule{Host: "*", CertificateFault: "self-signed", Leaf: organized}, "origin.test", true},
+	} {
+		s := under(c.rule)
+		s.proxy.CA = ca.New(t, &ca.Config{Fault: "expired"})
+		eachWorld(t, s, func(t *testing.T, s *stage) {
+			s.tr.TLSClientConfig.InsecureSkipVerify = true
+			resp, _ := s.get(t, "/")
+			leaf := resp.TLS.PeerCertificates[0]
+			assert.Equal(t, []string{"by the rule"}, leaf.Subject.Organization)
+			assert.Equal(t, c.issuer, leaf.Issuer.CommonName)
+			assert.Equal(t, c.valid, time.Now().Before(leaf.NotAfter), "valid until %v", leaf.NotAfter)
+		})
+	}
+}
+
 func TestRuleOfStreamLimits(t *testing.T) {
 	var inside, release chan struct{}
 	s := under(mitm.Rule{Host: "*", Downstream: mitm.Leg{MaxConcurrentStreams: 9}, Upstream: mitm.Leg{MaxConcurrentStreams: 2}})
