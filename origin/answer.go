@@ -14,6 +14,7 @@ import (
 // others, and then next, every apart. A link is the value of a Link field. Trailers
 // go inside: they send the head before next is called.
 func EarlyHints(every time.Duration, next http.Handler, links ...string) http.Handler {
+	check("EarlyHints", notNegative("every", every), notNil(next))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for _, link := range links {
 			w.Header().Set("Link", link)
@@ -28,6 +29,7 @@ func EarlyHints(every time.Duration, next http.Handler, links ...string) http.Ha
 // Trailers has next's answer end in trailers. They are not declared in a Trailer
 // field, so that next need not be known; on HTTP/1.1 the body is chunked.
 func Trailers(trailers http.Header, next http.Handler) http.Handler {
+	check("Trailers", notNil(next))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		http.NewResponseController(w).Flush() // a body of known length has no place for them
 		next.ServeHTTP(w, r)
@@ -41,6 +43,7 @@ func Trailers(trailers http.Header, next http.Handler) http.Handler {
 // first at once; 0 is without end. Their ids count from 1, or from behind the
 // Last-Event-ID that is asked for.
 func Events(n int, every time.Duration) http.Handler {
+	check("Events", notNegative("n", n), notNegative("every", every))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		last, _ := strconv.Atoi(r.Header.Get("Last-Event-ID"))
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -60,6 +63,7 @@ func Events(n int, every time.Duration) http.Handler {
 // is asked of another host, as a client does that reuses a connection because its
 // certificate covers the name. Hosts are without ports.
 func OnlyHosts(next http.Handler, hosts ...string) http.Handler {
+	check("OnlyHosts", notNil(next))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host := r.Host
 		if name, _, err := net.SplitHostPort(host); err == nil {

@@ -1,6 +1,8 @@
 package origin
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -21,10 +23,11 @@ import (
 type Body struct {
 	// Size is how many bytes are to come: those of Content.
 	Size int64
-	// Status is 200 if it is 0.
+	// Status is 200 if it is 0. What is below 200 answers nothing yet (RFC 9110,
+	// section 15.2): see EarlyHints.
 	Status int
-	// Length is the Content-Length that is stated. 0 is Size. Another is a lie;
-	// below 0 none is stated: chunked on HTTP/1.1.
+	// Length is the Content-Length that is stated. 0 is Size. More is a lie, less
+	// an error; below 0 none is stated: chunked on HTTP/1.1.
 	Length int64
 
 	// Wait is how long the head takes, First how long the first byte does
@@ -46,11 +49,54 @@ type Body struct {
 	Then Action
 }
 
-// At is a place in a Body, for Stall and Cut.
-func At(n int64) *int64 { return &n }
+// At is a place in a Body, for Stall and Cut: behind n bytes.
+func At(n int64) *int64 {
+	check("At", notNegative("n", n))
+	return &n
+}
 
-// ServeHTTP serves the body, and nothing but its head to HEAD.
+func (b Body) validate() error {
+	return cmp.Or(
+		notNegative("Size", b.Size),
+		b.validHead(),
+		notNegative("Wait", b.Wait),
+		notNegative("First", b.First),
+		notNegative("Chunk", b.Chunk),
+		notNegative("Every", b.Every),
+		validPlace("Stall", b.Stall),
+		validPlace("Cut", b.Cut),
+		b.validThen(),
+	)
+}
+
+func (b Body) validHead() error {
+	switch {
+	case b.Status != 0 && (b.Status < http.StatusOK || b.Status > 999):
+		return fmt.Errorf("Status: %d: want 0 or 200 to 999", b.Status)
+	case b.Length > 0 && b.Length < b.Size:
+		return fmt.Errorf("Length: %d is below Size %d: net/http sends nothing behind what is stated", b.Length, b.Size)
+	}
+	return nil
+}
+
+func validPlace(name string, at *int64) error {
+	if at == nil {
+		return nil
+	}
+	return notNegative(name, *at)
+}
+
+func (b Body) validThen() error {
+	if b.Then != nil && b.Cut == nil {
+		return errors.New("Then without Cut: nothing would do it")
+	}
+	return nil
+}
+
+// ServeHTTP serves the body, and nothing but its head to HEAD. It panics if b is
+// mistaken, which Start says of a Body that is Config.Handler.
 func (b Body) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	check("Body", b.validate())
 	pace(r, b.Wait)
 	if length := b.Length; length >= 0 {
 		if length == 0 {
@@ -59,7 +105,7 @@ func (b Body) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Length", strconv.FormatInt(length, 10))
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
-	w.WriteHeader(max(b.Status, http.StatusOK))
+	w.WriteHeader(cmp.Or(b.Status, http.StatusOK))
 	if r.Method == http.MethodHead {
 		return
 	}
@@ -70,7 +116,8 @@ func (b Body) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b.send(w, r)
 }
 
-// pace lets d pass, and ends the handler when the client leaves.
+// pace lets d pass, and ends the handler when the client leaves: to return would be
+// to answer 200, if to nobody.
 func pace(r *http.Request, d time.Duration) {
 	if wire.Pause(r.Context(), d) != nil {
 		panic(http.ErrAbortHandler)
@@ -123,7 +170,10 @@ func (b Body) fate(w http.ResponseWriter, r *http.Request, sent int64) {
 
 // Content is what bodies of size bytes have in them: the byte at i is i modulo
 // 251, so that what is missing, doubled or out of place shows.
-func Content(size int64) io.ReadSeeker { return io.NewSectionReader(moduloBytes{}, 0, size) }
+func Content(size int64) io.ReadSeeker {
+	check("Content", notNegative("size", size))
+	return io.NewSectionReader(moduloBytes{}, 0, size)
+}
 
 type moduloBytes struct{}
 
@@ -137,6 +187,7 @@ func (moduloBytes) ReadAt(p []byte, off int64) (int, error) {
 // Ranges serves size bytes of Content whole, or in the ranges that are asked for
 // (RFC 9110, section 14).
 func Ranges(size int64) http.Handler {
+	check("Ranges", notNegative("size", size))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/octet-stream")
 		w.Header().Set("ETag", fmt.Sprintf(`"%d"`, size))

@@ -69,13 +69,12 @@ type Config struct {
 
 	// Plain serves without TLS: HTTP/1.1, and HTTP/2 by prior knowledge (RFC
 	// 9113, section 3.3), which the ledger shows as its ALPN; whatever of the two
-	// ALPN lists. HTTP/2 by Upgrade, which RFC 9113 has dropped and net/http never
-	// had, is not served. TLS is to be nil.
+	// ALPN lists. TLS is to be nil.
 	Plain bool
 
-	// MaxConcurrentStreams is the limit stated to HTTP/2 clients, who exceed it until
-	// they have read it, and are refused
-	// (SETTINGS_MAX_CONCURRENT_STREAMS, RFC 9113, section 6.5.2). 0 is 256.
+	// MaxConcurrentStreams is the limit that HTTP/2 clients are told of
+	// (SETTINGS_MAX_CONCURRENT_STREAMS, RFC 9113, section 6.5.2). A client can exceed
+	// it until it has read that, and what exceeds it is refused. 0 is 256.
 	MaxConcurrentStreams int
 
 	// StreamWindow and ConnWindow are how much an HTTP/2 client may upload, on a
@@ -149,6 +148,11 @@ func (c *Config) validate() error {
 	}
 	if wire.IsTypedNil(c.Handler) {
 		return fmt.Errorf("Config.Handler: typed nil %T", c.Handler)
+	}
+	if body, ok := c.Handler.(interface{ validate() error }); ok { // Body or *Body
+		if err := body.validate(); err != nil {
+			return fmt.Errorf("Config.Handler: Body: %w", err)
+		}
 	}
 	if c.Handler != nil && c.Page != nil {
 		return errors.New("Config.Handler and Config.Page are both set: only one can answer")

@@ -71,5 +71,6 @@ func (s *Server) misuse(n int, conn net.Conn, rec *netlog.ConnectionRecord) bool
 // LateSettings is a Config.Prepare that holds back SETTINGS, and all that
 // follows it, answers too, for d. On HTTP/1.1 it does nothing.
 func LateSettings(d time.Duration) func(*wire.Control) {
+	check("LateSettings", notNegative("d", d))
 	return func(c *wire.Control) { c.HoldSettings(d) } // it fails on HTTP/1.1, which has none
 }

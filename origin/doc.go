@@ -1,6 +1,7 @@
 // Package origin is an HTTPS server for tests: it serves a page of many small
 // subresources with known delays, or a handler of one's own, over HTTP/2,
-// HTTP/1.1 and, if told to, HTTP/3, and records every connection and request that it sees.
+// HTTP/1.1 and, if told to, HTTP/3, and records every connection and request that
+// it sees.
 //
 //	site := origin.New(t, nil) // the published page of 171 requests
 //	app := myapp.New(site.Client())
@@ -39,14 +40,18 @@
 //		Faults:  []origin.Fault{{Request: 5, Do: origin.GoAway}},
 //	})
 //
+// A mistake in a Config is an error of Start, which names the field and its value.
+// What makes a handler, an Action or a part of one has no error to return, and
+// panics with the same words: "origin: Workers: n: 0: want at least 1".
+//
 // HTTP/3 is on the same port number as TCP, and advertised by Alt-Svc:
 //
 //	site := origin.New(t, &origin.Config{HTTP3: &origin.HTTP3{}})
 //	client := &http.Client{Transport: site.HTTP3Transport(nil)}
 //
-// Some things cannot be had: what of ALPN is beyond WrongALPN and what of HTTP/3
-// beyond an Action stands there, and HTTP/2 by Upgrade is taken by nobody here, as
-// net/http takes none.
+// Some things cannot be had: WrongALPN says which of ALPN, and Action which of
+// HTTP/3. HTTP/2 by Upgrade, which RFC 9113 has dropped and net/http never had, is
+// not served.
 //
 // A browser that opens Server.URL loads the page for real, and tells how it went
 // by Server.Report.

@@ -14,13 +14,13 @@ import (
 // serves get-entries and get-sth in the shape of RFC 6962, sections 4.6 and 4.3,
 // at /ct/v1/get-entries and /ct/v1/get-sth, with made-up content: an answer holds
 // as many entries as its budget of bytes has room for, at least one. The zero
-// value works.
+// value works; the methods panic if it is mistaken.
 type Entries struct {
 	// Size is how many entries there are. 0 is 1<<20.
 	Size int
 
-	// LeafBytes is the size of each leaf_input, before base64. 0 is 1,500; less
-	// than 18, its fixed part and a byte, is an error.
+	// LeafBytes is the size of each leaf_input, before base64: 18, its fixed part
+	// and a byte, to 16 MiB. 0 is 1,500.
 	LeafBytes int
 
 	// BudgetMin and BudgetMax are how many bytes of entries an answer has room
@@ -37,7 +37,14 @@ const (
 
 // EntryBytes is what one entry takes of the budget: its JSON and a comma.
 func (e Entries) EntryBytes() int {
-	return entryFixed + base64.StdEncoding.EncodedLen(e.withDefaults().LeafBytes)
+	return entryFixed + base64.StdEncoding.EncodedLen(e.checked().LeafBytes)
+}
+
+// checked is e with its defaults filled in. It panics if e is mistaken.
+func (e Entries) checked() Entries {
+	e = e.withDefaults()
+	check("Entries", e.validate())
+	return e
 }
 
 func (e Entries) withDefaults() Entries {
@@ -68,18 +75,15 @@ func (e Entries) validate() error {
 
 // Count is how many entries the answer to start and end has, both inclusive.
 func (e Entries) Count(start, end int) int {
-	e = e.withDefaults()
+	e = e.checked()
 	span := uint64(e.BudgetMax - e.BudgetMin + 1)
 	budget := e.BudgetMin + int(rand.New(rand.NewPCG(e.Seed, uint64(start))).Uint64N(span))
 	return max(1, min(budget/e.EntryBytes(), min(end, e.Size-1)-start+1))
 }
 
-// Handler serves e. It panics if e is mistaken.
+// Handler serves e.
 func (e Entries) Handler() http.Handler {
-	e = e.withDefaults()
-	if err := e.validate(); err != nil {
-		panic("origin: Entries: " + err.Error())
-	}
+	e = e.checked()
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /ct/v1/get-sth", e.head)
 	mux.HandleFunc("GET /ct/v1/get-entries", e.entries)

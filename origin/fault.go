@@ -57,7 +57,10 @@ func GoAway(w http.ResponseWriter, r *http.Request, next http.Handler) { wire.Go
 
 // GoAwayWith is GoAway with a code and debug data: ENHANCE_YOUR_CALM and
 // "too_many_pings", say.
-func GoAwayWith(code http2.ErrCode, debug string) Action { return wire.GoAwayWith(code, debug) }
+func GoAwayWith(code http2.ErrCode, debug string) Action {
+	check("GoAwayWith", validDebug(debug))
+	return wire.GoAwayWith(code, debug)
+}
 
 // GoAwayAt says GOAWAY with a last stream of one's choice, which is the highest
 // that is served, whatever the request's own is: 0 refuses all, also what other
@@ -66,6 +69,7 @@ func GoAwayWith(code http2.ErrCode, debug string) Action { return wire.GoAwayWit
 // is served, one above it is refused. After an earlier GOAWAY the last stream
 // cannot go up; then the request is reset. On HTTP/1.1 it is LastOne.
 func GoAwayAt(last int64, code http2.ErrCode, debug string) Action {
+	check("GoAwayAt", validLast(last), validDebug(debug))
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		s := wire.StreamOf(r)
 		if s == nil || s.ID() == 0 {
@@ -87,7 +91,10 @@ func GoAwayAt(last int64, code http2.ErrCode, debug string) Action {
 func LastOne(w http.ResponseWriter, r *http.Request, next http.Handler) { wire.LastOne(w, r, next) }
 
 // LastOneWith is LastOne with a code and debug data.
-func LastOneWith(code http2.ErrCode, debug string) Action { return wire.LastOneWith(code, debug) }
+func LastOneWith(code http2.ErrCode, debug string) Action {
+	check("LastOneWith", validDebug(debug))
+	return wire.LastOneWith(code, debug)
+}
 
 // Refuse resets the request's stream with REFUSED_STREAM: it was not processed,
 // and may be sent again on the same connection (RFC 9113, section 8.7). On
@@ -121,6 +128,7 @@ func Settings(settings ...http2.Setting) Action {
 // Pings floods the client with n PING frames, each of which it is to answer, and
 // then serves the request. On HTTP/1.1 there are none.
 func Pings(n int) Action {
+	check("Pings", notNegative("n", n))
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		if c := wire.ControlOf(r); c != nil {
 			for i := 0; i < n && r.Context().Err() == nil; i++ {
@@ -137,6 +145,7 @@ func Pings(n int) Action {
 // ENHANCE_YOUR_CALM (RFC 9113, section 7), which ends the connection; on HTTP/1.1 it
 // closes without an answer.
 func Calm(n int, next http.Handler) http.Handler {
+	check("Calm", notNegative("n", n), notNil(next))
 	var spent sync.Map // by connection: *atomic.Int64
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		count, _ := spent.LoadOrStore(ByConnection(r), new(atomic.Int64))
@@ -151,16 +160,25 @@ func Calm(n int, next http.Handler) http.Handler {
 // ResetAfter serves the request and resets its stream, or on HTTP/1.1 the
 // connection, behind the first n bytes of the answer's body. An answer that is no
 // longer passes whole.
-func ResetAfter(n int64, code http2.ErrCode) Action { return wire.ResetAfter(n, code) }
+func ResetAfter(n int64, code http2.ErrCode) Action {
+	check("ResetAfter", notNegative("n", n))
+	return wire.ResetAfter(n, code)
+}
 
 // CloseAfter serves the request and closes its connection, other streams or
 // not, behind the first n bytes of the answer's body. An answer that is no longer
 // passes whole.
-func CloseAfter(n int64) Action { return wire.CloseAfter(n) }
+func CloseAfter(n int64) Action {
+	check("CloseAfter", notNegative("n", n))
+	return wire.CloseAfter(n)
+}
 
 // AbortAfter is CloseAfter by a reset of the connection, by which some of the bytes
 // may be lost.
-func AbortAfter(n int64) Action { return wire.AbortAfter(n) }
+func AbortAfter(n int64) Action {
+	check("AbortAfter", notNegative("n", n))
+	return wire.AbortAfter(n)
+}
 
 // CloseBehind serves the request and closes its connection right behind the
 // answer, which does not say so: a client that reuses it meets a closed one.
@@ -173,9 +191,10 @@ func NoContinue(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	wire.NoContinue(w, r, next)
 }
 
-// Chance matches a share p of all URLs, by the seed: the same URL always or
-// never, whatever the order of requests. It is for Fault.Match.
+// Chance matches a share p of all URLs, 0 to 1, by the seed: the same URL always
+// or never, whatever the order of requests. It is for Fault.Match.
 func Chance(p float64, seed uint64) func(*http.Request) bool {
+	check("Chance", validShare(p))
 	return func(r *http.Request) bool {
 		hash := fnv.New64a()
 		io.WriteString(hash, r.URL.RequestURI())

@@ -1,51 +1,45 @@
 package origin
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"net/http"
 	"strconv"
 	"time"
-
-	"example.com/wiretest/netlog/wire"
 )
 
-// PerConnection lets n requests of each connection be in next at a time. The
-// others of that connection wait, in the order in which they came. It is what
-// makes HTTP/2, on its one connection, slower than HTTP/1.1 on several.
+// PerConnection lets n requests of each connection, 1 at least, be in next at a
+// time. The others of that connection wait, in the order in which they came. It is
+// what makes HTTP/2, on its one connection, slower than HTTP/1.1 on several.
 func PerConnection(n int, next http.Handler) http.Handler {
-	return Limit{Key: ByConnection, Concurrent: atLeastOne("PerConnection", n)}.Handler(next)
+	check("PerConnection", atLeast("n", n, 1), notNil(next))
+	return Limit{Key: ByConnection, Concurrent: n}.Handler(next)
 }
 
-// PerClient serves n requests of a client, which is an address, in each per, and
-// n at once at first. What is above that is answered 429 with a Retry-After. It
-// does not care for how many connections a client has.
+// PerClient serves n requests, 1 at least, of a client, which is an address, in
+// each per, and n at once at first. What is above that is answered 429 with a
+// Retry-After. It does not care for how many connections a client has.
 func PerClient(n int, per time.Duration, next http.Handler) http.Handler {
-	return Limit{Key: ByAddress, Rate: atLeastOne("PerClient", n), Per: per, Refuse: true}.Handler(next)
+	check("PerClient", atLeast("n", n, 1), atLeast("per", per, time.Duration(n)), notNil(next))
+	return Limit{Key: ByAddress, Rate: n, Per: per, Refuse: true}.Handler(next)
 }
 
 // Work has every request take d, any number at a time, before next answers it.
 func Work(d time.Duration, next http.Handler) http.Handler {
+	check("Work", notNegative("d", d), notNil(next))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if wire.Pause(r.Context(), d) != nil {
-			panic(http.ErrAbortHandler)
-		}
+		pace(r, d)
 		next.ServeHTTP(w, r)
 	})
 }
 
-// Workers is Work by n workers, whoever asks: a request that finds all of them
-// at work waits for one.
+// Workers is Work by n workers, 1 at least, whoever asks: a request that finds all
+// of them at work waits for one.
 func Workers(n int, d time.Duration, next http.Handler) http.Handler {
-	return Limit{Concurrent: atLeastOne("Workers", n)}.Handler(Work(d, next))
-}
-
-func atLeastOne(of string, n int) int {
-	if n < 1 {
-		panic(fmt.Sprintf("origin: %s: n is %d: want at least 1", of, n))
-	}
-	return n
+	check("Workers", atLeast("n", n, 1), notNegative("d", d), notNil(next))
+	return Limit{Concurrent: n}.Handler(Work(d, next))
 }
 
 // Limit says how many requests a handler gets. The zero value limits nothing,
@@ -75,13 +69,14 @@ type Limit struct {
 }
 
 func (l Limit) validate() error {
+	if err := cmp.Or(
+		notNegative("Concurrent", l.Concurrent),
+		notNegative("Rate", l.Rate),
+		notNegative("Burst", l.Burst),
+	); err != nil {
+		return err
+	}
 	switch {
-	case l.Concurrent < 0:
-		return fmt.Errorf("Concurrent: %d is negative", l.Concurrent)
-	case l.Rate < 0:
-		return fmt.Errorf("Rate: %d is negative", l.Rate)
-	case l.Burst < 0:
-		return fmt.Errorf("Burst: %d is negative", l.Burst)
 	case l.Rate == 0 && (l.Per != 0 || l.Burst != 0):
 		return errors.New("Per or Burst without Rate: they limit nothing")
 	case l.Rate > 0 && l.Per/time.Duration(l.Rate) <= 0:
@@ -95,9 +90,7 @@ func (l Limit) validate() error {
 // Handler is next under the limit, with counts of its own. It panics if the
 // Limit is mistaken. It works behind any server.
 func (l Limit) Handler(next http.Handler) *Limiter {
-	if err := l.validate(); err != nil {
-		panic("origin: Limit: " + err.Error())
-	}
+	check("Limit", l.validate(), notNil(next))
 	if l.Key == nil {
 		l.Key = func(*http.Request) string { return "" }
 	}

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"example.com/wiretest/alpn"
 	"example.com/wiretest/linkdelay"
@@ -172,19 +171,4 @@ func TestLimitMountsOnAnyServer(t *testing.T) {
 	s.CloseClientConnections()
 	get(t, s.Client(), s.URL)
 	assert.Len(t, limit.Peaks(), 2)
-}
-
-func TestMistakenLimits(t *testing.T) {
-	for want, limit := range map[string]origin.Limit{
-		"origin: Limit: Concurrent: -1 is negative":                         {Concurrent: -1},
-		"origin: Limit: Rate: -1 is negative":                               {Rate: -1},
-		"origin: Limit: Burst: -1 is negative":                              {Rate: 1, Per: 1, Burst: -1},
-		"origin: Limit: Per or Burst without Rate: they limit nothing":      {Per: time.Second},
-		"origin: Limit: Rate 3 in each Per 0s: want at least 1 ns for each": {Rate: 3},
-		"origin: Limit: RetryAfter without Refuse: nothing would say it":    {Concurrent: 1, RetryAfter: 1},
-	} {
-		assert.PanicsWithValue(t, want, func() { limit.Handler(hello) })
-	}
-	assert.PanicsWithValue(t, "origin: Workers: n is 0: want at least 1", func() { origin.Workers(0, 1, hello) })
-	require.NotPanics(t, func() { origin.Limit{}.Handler(hello) })
 }

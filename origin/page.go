@@ -1,6 +1,7 @@
 package origin
 
 import (
+	"cmp"
 	"crypto/md5"
 	"encoding/binary"
 	"fmt"
@@ -33,16 +34,13 @@ func (p *Page) orPublished() Page {
 
 func (p *Page) validate() error {
 	page := p.orPublished()
-	for _, count := range []struct {
-		field string
-		value int
-	}{{"Scripts", page.Scripts}, {"Images", page.Images}, {"API", page.API}} {
-		if count.value < 0 {
-			return fmt.Errorf("Config.Page: %s: %d is negative", count.field, count.value)
-		}
-	}
-	if page.DelayMin < 0 {
-		return fmt.Errorf("Config.Page: DelayMin: %v is negative", page.DelayMin)
+	if err := cmp.Or(
+		notNegative("Scripts", page.Scripts),
+		notNegative("Images", page.Images),
+		notNegative("API", page.API),
+		notNegative("DelayMin", page.DelayMin),
+	); err != nil {
+		return fmt.Errorf("Config.Page: %w", err)
 	}
 	if page.DelayMin > page.DelayMax {
 		return fmt.Errorf("Config.Page: DelayMin %v is above DelayMax %v", page.DelayMin, page.DelayMax)

@@ -5,8 +5,6 @@ import (
 	"net/http"
 	"strconv"
 	"time"
-
-	"example.com/wiretest/netlog/wire"
 )
 
 // resource is one answer of a page.
@@ -52,9 +50,7 @@ func (h *pageHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, fmt.Sprintf("origin: %s is not for %s", r.URL.Path, r.Method), http.StatusMethodNotAllowed)
 		return
 	}
-	if wire.Pause(r.Context(), found.delay) != nil {
-		panic(http.ErrAbortHandler) // to return would be to answer 200, if to nobody
-	}
+	pace(r, found.delay)
 	found.writeTo(w)
 }
 
