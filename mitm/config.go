@@ -85,8 +85,12 @@ type Config struct {
 	// Passthrough lists the hosts whose connections are not intercepted: bytes
 	// pass as they are, and the client sees the origin's certificate. An entry
 	// is "host" or "host:port", and a host that begins with "*." stands for
-	// every name below it, at any depth, but not for that name itself. It is
-	// compared with the target of CONNECT, without regard to case.
+	// every name below it, at any depth, but not for that name itself.
+	//
+	// It is compared, without regard to case, with where the connection leads: the
+	// target that CONNECT or SOCKS5 names, in mode Transparent the SNI with port
+	// 443, and in mode Reverse Origin. Requests that come with neither a tunnel nor
+	// TLS are always looked at.
 	Passthrough []string
 
 	// StripAltSvc takes Alt-Svc (RFC 7838) out of answers, so that clients do not
@@ -112,8 +116,8 @@ type Config struct {
 // HTTP/2 and HTTP/1.1.
 type Leg struct {
 	// ALPN is what the proxy accepts from clients, or offers to origins. Zero
-	// is Prefer(h2, http/1.1), or with HTTP3 nothing. Where no protocol is agreed on, http/1.1 is
-	// spoken.
+	// is Prefer(h2, http/1.1), or with HTTP3 nothing. Where no protocol is agreed
+	// on, http/1.1 is spoken.
 	ALPN alpn.Policy
 
 	// Mirror, on the downstream leg only, asks the origin first: it is offered
@@ -159,8 +163,9 @@ type Leg struct {
 	PerClient bool
 
 	// HTTP3, on the upstream leg only, has requests go to origins over QUIC; package
-	// mitm/h3 makes one. Where ALPN is zero nothing else is tried; what ALPN says else is
-	// offered over TCP where QUIC's handshake fails, and from then on. nil is TCP alone.
+	// mitm/h3 makes one. Where ALPN is zero nothing else is tried; else what ALPN
+	// says is offered over TCP where QUIC's handshake fails, and from then on. nil is
+	// TCP alone.
 	//
 	// TLS, MaxConcurrentStreams, the windows, PerClient and Faults hold for both.
 	// What is for TCP alone is refused with it: Speak, ConnectionFaults, MaxConns where

@@ -108,31 +108,6 @@ func TestTransparentRefusals(t *testing.T) {
 	})
 }
 
-// What is not intercepted goes by its SNI, byte for byte.
-func TestPassthroughWithoutCONNECT(t *testing.T) {
-	for _, mode := range []mitm.Mode{mitm.Transparent, mitm.Reverse} {
-		t.Run(mode.String(), func(t *testing.T) {
-			linkdelay.EachWorld(t, linkdelay.Link{}, func(t *testing.T, network *linkdelay.Network) {
-				asked := make(chan string, 10)
-				site := origin.New(t, &origin.Config{Net: network.Host("origin.test"), Handler: hello})
-				cfg := mitm.Config{Mode: mode, Net: network.Host("proxy.test"), Passthrough: []string{"origin.test"}, RootCAs: site.CA().Pool()}
-				cfg.Dial = leading(network, site.Addr, asked)
-				if mode == mitm.Reverse {
-					cfg.Origin = site.URL
-				}
-				proxy := mitm.New(t, &cfg)
-				resp, err := (&http.Client{Transport: proxy.Transport(network.Host("pc.test"))}).Get("https://origin.test/")
-				require.NoError(t, err)
-				assert.Equal(t, "hello", text(t, resp))
-				assert.Equal(t, "wiretest origin CA", resp.TLS.PeerCertificates[0].Issuer.CommonName)
-				for _, c := range proxy.Log().Connections() {
-					assert.True(t, c.Tunnel)
-				}
-			})
-		})
-	}
-}
-
 func TestPassthroughWithoutCONNECTFails(t *testing.T) {
 	linkdelay.EachWorld(t, linkdelay.Link{}, func(t *testing.T, network *linkdelay.Network) {
 		proxy := mitm.New(t, &mitm.Config{Mode: mitm.Transparent, Net: network.Host("proxy.test"), Passthrough: []string{"nowhere.test"}})

@@ -40,8 +40,8 @@ type exchange struct {
 	resetUp  atomic.Pointer[resetFunc]   // resets up for a client of HTTP/3; nil before
 	up       *netlog.RequestRecord       // what was sent to the origin; nil before
 	interim  *interim
-	body     *attempt // nil is none
-	whole    bool     // the answer was passed on
+	body     *attemptBody // nil is none
+	whole    bool         // the answer was passed on
 }
 
 // forward is the handler of all clients' connections.

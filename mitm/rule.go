@@ -13,8 +13,9 @@ import (
 
 // Rule is what is different for some hosts. Of Config.Rules the first whose Host
 // matches decides, alone; which one it was is the Rule of a Connection in the Log,
-// on both legs. It is compared with the target of CONNECT, or with the host of an
-// absolute URL.
+// on both legs. Host is compared as an entry of Config.Passthrough is, and where a
+// request comes with neither a tunnel nor TLS, with the host of its absolute URL or,
+// in mode Transparent, with its Host.
 //
 // What Downstream says holds for clients that come by a tunnel: a client without
 // one can ask for several hosts on one connection, and Config.Downstream rules.
@@ -46,9 +47,6 @@ type Rule struct {
 	// Passthrough is Config.Passthrough, and then nothing else may be set.
 	Passthrough bool
 }
-
-// errNoRule is for a host that no Rule is about.
-func errNoRule() error { return errors.New("no Rule has this Host") }
 
 // validateRules finds what is mistaken in a rule, and names it.
 func (c *Config) validateRules() error {
@@ -154,8 +152,10 @@ func (l *Leg) isZero() bool {
 		l.ConnWindow == 0 && l.Speak == "" && l.HTTP3 == nil && l.MaxConns == 0 && !l.PerClient && l.Faults == nil && l.ConnectionFaults == nil
 }
 
-// SetMaxConcurrentStreams changes Leg.MaxConcurrentStreams in flight: of the rule
-// whose Host is host, or of what Config has for all others where host is "".
+// SetMaxConcurrentStreams changes Leg.MaxConcurrentStreams, on the leg Downstream or
+// Upstream, to n, which is from 1 to math.MaxInt32: of the rule whose Host is host,
+// as it is written there, or of what Config has for all others where host is "". It
+// is an error if one of the three is nothing of that kind.
 //
 // Downstream, open connections are told by a further SETTINGS, of no more than they
 // began with; net/http keeps to that. Upstream, requests that are under way stay.
@@ -186,5 +186,5 @@ func (p *Proxy) ruleNamed(host string) (*policy, error) {
 			return rule, nil
 		}
 	}
-	return nil, errNoRule()
+	return nil, errors.New("no Rule has this Host")
 }

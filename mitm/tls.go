@@ -22,7 +22,7 @@ func (p *Proxy) configureOuter(c *Config) {
 }
 
 // certificate is what a client is shown: for the name it asks for by SNI, or,
-// if it asks for none, for the target of its CONNECT.
+// if it asks for none, for what else it calls the host.
 func (p *Proxy) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	name := hello.ServerName
 	show, _ := hello.Context().Value(showKey{}).(*show)
@@ -80,7 +80,7 @@ func namesOf(state *tls.ConnectionState) (names []string) {
 // showKey is under what a handshake's context has its *show.
 type showKey struct{}
 
-// targetKey is under what a handshake's context has its CONNECT target.
+// targetKey is under what a handshake's context has what the client calls the host.
 type targetKey struct{}
 
 // toOrigin is the client's side of TLS on a route.

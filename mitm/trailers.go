@@ -33,8 +33,8 @@ func (x *exchange) cameBehind() http.Header {
 }
 
 // sendTrailers fills in what net/http is to send behind the body.
-func (a *attempt) sendTrailers() {
-	a.upload.mu.Lock()
-	defer a.upload.mu.Unlock()
-	maps.Copy(a.out.Trailer, a.upload.trailers)
+func (b *attemptBody) sendTrailers() {
+	b.upload.mu.Lock()
+	defer b.upload.mu.Unlock()
+	maps.Copy(b.out.Trailer, b.upload.trailers)
 }
