@@ -18,8 +18,7 @@ type PoolConfig struct {
 	MaxConns int
 	// ExpectH2 says that a host may choose h2, or be reached by a ForeignConn: to a
 	// host whose protocol is not known yet, one connection is dialled and all wait for
-	// what it speaks.
-	// Without it each request dials its own at once, up to MaxConns.
+	// what it speaks. Without it each request dials its own at once, up to MaxConns.
 	ExpectH2 bool
 	// Abandon ends a dial when the caller for whom it runs goes away and nobody
 	// else waits for it. A connection that somebody was only served before is

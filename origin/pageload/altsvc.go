@@ -24,7 +24,7 @@ const defaultMaxAge = 24 * time.Hour
 func parseAltSvc(values []string, origin string) (offers []offer, clear bool) {
 	for _, member := range split(strings.Join(values, ","), ',') {
 		if member == "clear" {
-			return nil, true // sections 3: a field with clear has no other member, and if it has they are ignored
+			return nil, true // a field with clear has no other member, and if it has they are ignored (section 3)
 		}
 		if one, ok := parseOffer(member, origin); ok {
 			offers = append(offers, one)

@@ -63,12 +63,6 @@ type plan struct {
 	headStart    time.Duration
 }
 
-// AlternativeNote is the type of the netlog.Notes that tell what a load decided
-// about HTTP/3. Their Params are strings: "host", "alternative", "decision" and
-// "reason". Decisions are "remembered", "forgotten", "tried", "connected",
-// "broken", "passed over" (noted once for a host), "not retried" and "given up".
-const AlternativeNote = "pageload.alternative"
-
 func (cfg *Config) plan() (*plan, error) {
 	if cfg == nil {
 		return nil, errors.New("pageload: Config is nil: want URL or URLs")

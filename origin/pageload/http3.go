@@ -154,7 +154,8 @@ func (s *sessions) dial(one *session) {
 		one.failed = true
 		s.note(one.host, one.where, "given up", "the load is over")
 	default:
-		s.fail(one, err)
+		one.failed = true
+		s.broken(one, err)
 	}
 	for {
 		s.mu.Lock()
@@ -181,10 +182,9 @@ func (s *sessions) connected(one *session) {
 	}
 }
 
-// fail marks the alternative broken, as browsers do when a handshake has failed
-// and for no other reason.
-func (s *sessions) fail(one *session, err error) {
-	one.failed = true
+// broken marks the alternative, as browsers do when a handshake has failed and for
+// no other reason.
+func (s *sessions) broken(one *session, err error) {
 	period := s.plan.alternatives.broken(one.where, err.Error())
 	s.note(one.host, one.where, "broken", fmt.Sprintf("for %v: %v", period, err))
 }
@@ -204,8 +204,7 @@ func (s *sessions) failedEarly(one *session, err error) bool {
 		return false
 	}
 	if s.drop(one) {
-		period := s.plan.alternatives.broken(one.where, err.Error())
-		s.note(one.host, one.where, "broken", fmt.Sprintf("for %v: %v", period, err))
+		s.broken(one, err)
 	}
 	return true
 }
@@ -220,6 +219,12 @@ func (s *sessions) drop(one *session) bool {
 	delete(s.byHost, one.host)
 	return true
 }
+
+// AlternativeNote is the type of the netlog.Notes that tell what a load decided
+// about HTTP/3. Their Params are strings: "host", "alternative", "decision" and
+// "reason". Decisions are "remembered", "forgotten", "tried", "connected",
+// "broken", "passed over" (noted once for a host), "not retried" and "given up".
+const AlternativeNote = "pageload.alternative"
 
 // note records a decision.
 func (s *sessions) note(host, where, decision, reason string) {

@@ -2,7 +2,6 @@ package pageload
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"sync"
@@ -110,7 +109,9 @@ func newPools(p *plan) *pools {
 	return all
 }
 
-func (all *pools) close() error {
+func (all *pools) close() {
 	all.sessions.close()
-	return errors.Join(all.byScheme["http"].Close(), all.byScheme["https"].Close())
+	for _, pool := range all.byScheme {
+		pool.Close()
+	}
 }
