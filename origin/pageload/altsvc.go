@@ -73,7 +73,7 @@ func split(s string, separator byte) []string {
 			from = i + 1
 		case s[i] == '"':
 			quoted = !quoted
-		case s[i] == '\\' && quoted:
+		case s[i] == '\\' && quoted && i+1 < len(s):
 			i++
 		}
 	}

@@ -25,6 +25,8 @@ func TestAltSvcFields(t *testing.T) {
 		`h3=443, h3, =":1", h3=":0", h3=":x"`:   {},
 		`h3=":99999", h3="`:                     {},
 		``:                                      {},
+		"\"\\ ":                                 {}, // trimmed, it ends within an escape
+		"h3=\":443\", x=\"\\\u00a0":             {offers: []offer{{"h3", "a.test:443", day}}},
 		`x="a,b;c=\"d", h3=":443"; ma=abc`:      {offers: []offer{{"h3", "a.test:443", day}}},
 	} {
 		offers, clear := parseAltSvc([]string{field}, "a.test:443")

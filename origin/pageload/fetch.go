@@ -10,6 +10,9 @@ import (
 	"net/url"
 	"time"
 
+	"golang.org/x/net/http2"
+
+	"example.com/wiretest/alpn"
 	"example.com/wiretest/netlog"
 	"example.com/wiretest/netlog/wire"
 )
@@ -24,6 +27,7 @@ type fetch struct {
 	url   *url.URL
 	asked time.Time // when the page asked for it
 	keep  bool      // keep the body of the answer
+	sent  bool      // what it asks for now was sent, so that a connection has its record
 }
 
 // document is an answer in full.
@@ -51,10 +55,9 @@ func (f *fetch) run(ctx context.Context) (*document, error) {
 // connection after its first answer must not keep a load going for ever.
 const maxTries = 3
 
-// once sends one request. One that a used connection lost before any answer
-// came is sent again, as browsers do: the server had closed the connection, or
-// said GOAWAY, before the request reached it.
+// once sends one request. One that is lost is sent again, as browsers do.
 func (f *fetch) once(ctx context.Context, at *url.URL, asked time.Time) (doc *document, next *url.URL, err error) {
+	f.sent = false
 	for range maxTries {
 		doc, next, err = f.try(ctx, at, asked)
 		var lost *lostError
@@ -62,11 +65,14 @@ func (f *fetch) once(ctx context.Context, at *url.URL, asked time.Time) (doc *do
 			break
 		}
 	}
+	if err != nil && !f.sent {
+		f.recordUnsent(at, asked, err)
+	}
 	return doc, next, err
 }
 
-// lostError is a request that had no answer because its connection, which had
-// worked before, was gone.
+// lostError is a request that the server has not processed, for all that it says:
+// it refused it, or the connection, which had worked before, was gone.
 type lostError struct{ err error }
 
 func (e *lostError) Error() string { return e.err.Error() }
@@ -75,7 +81,6 @@ func (e *lostError) Unwrap() error { return e.err }
 func (f *fetch) try(ctx context.Context, at *url.URL, asked time.Time) (*document, *url.URL, error) {
 	session, err := f.pools.sessions.get(ctx, at, f.proxied(ctx, at))
 	if err != nil {
-		f.recordUnsent(at, asked, err)
 		return nil, nil, err
 	}
 	if session == nil {
@@ -105,19 +110,19 @@ func (f *fetch) proxied(ctx context.Context, at *url.URL) bool {
 func (f *fetch) overTCP(ctx context.Context, at *url.URL, asked time.Time) (*document, *url.URL, error) {
 	lease, err := f.pools.byScheme[at.Scheme].Get(ctx, hostPort(at))
 	if err != nil {
-		f.recordUnsent(at, asked, err)
 		return nil, nil, err
 	}
-	reuse := false
-	defer func() { lease.Release(reuse) }()
+	whole := false
+	defer func() { lease.Release(f.reuses(lease.Conn, whole)) }()
 
 	carrier := lease.Conn.Record().Connection()
 	worked := carrier.Used()
 	resp, err := lease.Conn.RoundTrip(f.request(ctx, at, lease), func(q *netlog.RequestRecord) {
+		f.sent = true
 		q.Update(func(q *netlog.Request) { q.Start, q.Wait = asked, time.Since(asked) })
 		f.recordStall(at, lease, q.Request().ID)
 	})
-	if err != nil && worked && gone(lease.Conn) {
+	if err != nil && (worked && gone(lease.Conn) || refused(err)) {
 		return nil, nil, &lostError{err}
 	}
 	if err != nil {
@@ -125,8 +130,22 @@ func (f *fetch) overTCP(ctx context.Context, at *url.URL, asked time.Time) (*doc
 	}
 	f.learn(at, resp)
 	doc, err := f.read(at, resp)
-	reuse = err == nil && !f.plan.transport.DisableKeepAlives
+	whole = err == nil
 	return doc, redirect(at, resp), err
+}
+
+// reuses reports whether conn is for further requests. On HTTP/2 an exchange that
+// was not whole has ended its stream alone.
+func (f *fetch) reuses(conn *wire.ClientConn, whole bool) bool {
+	return (whole || conn.Protocol() == alpn.H2) && !f.plan.transport.DisableKeepAlives
+}
+
+// refused reports whether the server has reset the stream as one that it has not
+// processed (RFC 9113, section 8.7), as one above a limit that the client had not
+// read yet.
+func refused(err error) bool {
+	var reset http2.StreamError
+	return errors.As(err, &reset) && reset.Code == http2.ErrCodeRefusedStream
 }
 
 // gone reports whether conn takes no more requests: the failure of one on it

@@ -263,11 +263,10 @@ func (s *sessions) close() {
 func (f *fetch) overHTTP3(ctx context.Context, one *session, at *url.URL, asked time.Time) (*document, *url.URL, error) {
 	sent := false
 	resp, err := one.conn.RoundTrip(f.bare(ctx, at), func(q *netlog.RequestRecord) {
-		sent = true
+		sent, f.sent = true, true
 		q.Update(func(q *netlog.Request) { q.Start, q.Wait = asked, time.Since(asked) })
 	})
 	if err != nil && !sent && ctx.Err() == nil {
-		f.recordUnsent(at, asked, err)
 		f.pools.sessions.drop(one)
 		return nil, nil, &lostError{err} // the connection ended while nobody used it
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/net/http2"
 
 	"example.com/wiretest/alpn"
 	"example.com/wiretest/linkdelay"
@@ -277,5 +278,67 @@ func TestWithoutKeepAlives(t *testing.T) {
 		page, err := pageload.Load(t.Context(), &pageload.Config{URL: site.URL, Transport: tr})
 		require.NoError(t, err)
 		netlog.RequireConnections(t, page.Log, 21, alpn.HTTP11, netlog.Used())
+	})
+}
+
+// A stream that ends alone, before its answer or in the middle of it, takes the
+// connection from nobody: those that wait for a stream go on over it.
+func TestAResetStreamCostsNoConnection(t *testing.T) {
+	for name, fault := range map[string]origin.Action{"before": origin.Reset, "within": origin.ResetAfter(3, http2.ErrCodeInternal)} {
+		synctest.Test(t, func(t *testing.T) {
+			network := linkdelay.NewNetwork(t, linkdelay.RTT(10*time.Millisecond))
+			site := origin.New(t, &origin.Config{
+				Net: network.Host("origin.test"), ALPN: alpn.Only(alpn.H2), MaxConcurrentStreams: 1,
+				Page: &origin.Page{Images: 5}, Faults: []origin.Fault{{Request: 3, Do: fault}},
+			})
+			page, err := pageload.Load(t.Context(), &pageload.Config{URL: site.URL, Transport: site.Transport(network.Host("pc.test"))})
+			assert.ErrorContains(t, err, site.Assets()[1], name)
+			assert.Len(t, page.Log.Requests(netlog.Status(200)), map[string]int{"before": 5, "within": 6}[name])
+			netlog.RequireConnections(t, page.Log, 1, alpn.H2)
+		})
+	}
+}
+
+// What cannot be sent is on record too: here for a field that HTTP does not have.
+func TestUnsentRequestsAreRecorded(t *testing.T) {
+	eachProtocol(t, func(t *testing.T, network *linkdelay.Network, proto string) {
+		site := origin.New(t, &origin.Config{Net: network.Host("origin.test"), ALPN: alpn.Only(proto), Page: &origin.Page{}})
+		page, err := pageload.Load(t.Context(), &pageload.Config{
+			URLs: []string{site.URL + "/a", site.URL + "/b"}, Transport: site.Transport(network.Host("pc.test")),
+			Header: http.Header{"X": {"a\nb"}},
+		})
+		require.ErrorContains(t, err, "invalid header field value")
+		assert.Equal(t, []string{site.URL + "/a", site.URL + "/b"}, urls(page.Log))
+		for _, q := range page.Log.Requests() {
+			assert.Contains(t, q.Err, "invalid header field value")
+			assert.Nil(t, q.Connection)
+		}
+		assert.Empty(t, site.Log().Requests())
+	})
+}
+
+// Thirty cold requests meet a limit of ten that the client cannot know yet: what is
+// refused is sent again, within it.
+func TestRefusedRequestsAreSentAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network := linkdelay.NewNetwork(t, linkdelay.RTT(10*time.Millisecond))
+		site := origin.New(t, &origin.Config{Net: network.Host("origin.test"), MaxConcurrentStreams: 10, Page: &origin.Page{Images: 30, DelayMin: time.Second, DelayMax: time.Second}})
+		page, err := pageload.Load(t.Context(), &pageload.Config{URLs: site.Assets(), Transport: site.Transport(network.Host("pc.test"))})
+		require.NoError(t, err)
+		netlog.RequireConnections(t, page.Log, 1, alpn.H2)
+		assert.Len(t, page.Log.Requests(netlog.Status(200)), 30)
+		assert.Len(t, page.Log.Requests(), 50, "twenty were refused")
+		assert.Equal(t, 3*time.Second, page.Duration.Truncate(time.Second))
+	})
+}
+
+func TestWhatIsAlwaysRefusedFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network := linkdelay.NewNetwork(t, linkdelay.Link{})
+		site := origin.New(t, &origin.Config{Net: network.Host("origin.test"), Faults: []origin.Fault{{Do: origin.Refuse}}})
+		page, err := pageload.Load(t.Context(), &pageload.Config{URL: site.URL, Transport: site.Transport(network.Host("pc.test"))})
+		assert.ErrorContains(t, err, "REFUSED_STREAM")
+		assert.Len(t, page.Log.Requests(), 3)
+		netlog.RequireConnections(t, page.Log, 1, alpn.H2)
 	})
 }
