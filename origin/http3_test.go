@@ -244,7 +244,9 @@ func TestResumptionAndEarlyDataOverHTTP3(t *testing.T) {
 	})
 }
 
-// quic-go's own client, by its own sockets, says the same as the ledger.
+// quic-go's own client, by its own sockets, says the same as the ledger. It waits for
+// the handshake: a request that is sent ahead of it while the server's answer comes
+// is a data race within quic-go.
 func TestQUICGoClientAgreesWithTheLedger(t *testing.T) {
 	leavesNothing(t)
 	s := origin.New(t, &origin.Config{HTTP3: &origin.HTTP3{}, Page: smallPage()})
@@ -253,15 +255,11 @@ func TestQUICGoClientAgreesWithTheLedger(t *testing.T) {
 	for visit := range 2 {
 		var conn *quic.Conn
 		tr := &http3.Transport{TLSClientConfig: cfg, Dial: func(ctx context.Context, addr string, cfg *tls.Config, q *quic.Config) (_ *quic.Conn, err error) {
-			conn, err = quic.DialAddrEarly(ctx, addr, cfg, q)
+			conn, err = quic.DialAddr(ctx, addr, cfg, q)
 			return conn, err
 		}}
 		for _, url := range s.Assets() {
-			method := http.MethodGet
-			if visit > 0 {
-				method = http3.MethodGet0RTT
-			}
-			resp, err := tr.RoundTrip(must(http.NewRequestWithContext(t.Context(), method, url, nil)))
+			resp, err := tr.RoundTrip(must(http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)))
 			require.NoError(t, err)
 			_, err = io.Copy(io.Discard, resp.Body)
 			require.NoError(t, err)

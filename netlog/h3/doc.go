@@ -42,4 +42,9 @@
 //
 // Packets stay at quic-go's 1,280 bytes in memory. Larger ones are refused, since
 // its loop spins in virtual time where a path swallows them all.
+//
+// On sockets -race may now and then report quic-go itself, in newFlowController: a
+// client that resumes a session opens streams ahead of the handshake, and does so
+// while the server's answer is being read (https://github.com/quic-go/quic-go/issues/4303).
+// In memory the answer comes when the streams are open.
 package h3
