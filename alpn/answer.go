@@ -27,8 +27,6 @@ type Answer struct {
 	Chain       []*x509.Certificate
 	Resumes     bool // the server resumed a session; asked once per version, for the first offer that was not refused
 	EarlyData   bool // and took a request ahead of the handshake (0-RTT); asked over QUIC only
-
-	resumed bool
 }
 
 // over is what carries the connection: a column of a table.
@@ -48,7 +46,6 @@ func (c carrier) String() string {
 
 func (a *Answer) observe(state tls.ConnectionState) {
 	a.Selected, a.CipherSuite, a.Group = state.NegotiatedProtocol, state.CipherSuite, state.CurveID
-	a.resumed = state.DidResume
 	a.certified(state.PeerCertificates)
 }
 

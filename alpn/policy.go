@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"example.com/wiretest/alpn/internal/probing"
 )
 
 // Names of protocols, as registered with IANA for ALPN.
@@ -14,10 +16,6 @@ const (
 	HTTP11 = "http/1.1"
 	HTTP10 = "http/1.0"
 )
-
-// maxName is the longest protocol name that fits its one length byte
-// (RFC 7301, section 3.1).
-const maxName = 255
 
 // Policy is what one side offers or accepts over TLS on TCP. The zero value
 // leaves the choice to its owner. A Policy never changes and may be shared.
@@ -114,8 +112,8 @@ func wrongName(name string) string {
 	switch {
 	case name == "":
 		return "empty protocol name"
-	case len(name) > maxName:
-		return fmt.Sprintf("protocol name of %d bytes; at most %d fit (RFC 7301, section 3.1)", len(name), maxName)
+	case len(name) > probing.MaxName:
+		return fmt.Sprintf("protocol name of %d bytes; at most %d fit (RFC 7301, section 3.1)", len(name), probing.MaxName)
 	case name == H3:
 		return `"h3" runs over QUIC; a policy rules TLS over TCP only`
 	}

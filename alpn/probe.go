@@ -107,12 +107,8 @@ func (p *prober) resolve(host string) (err error) {
 	if p.Offers == nil {
 		p.Offers = DefaultOffers()
 	}
-	for i, offer := range p.Offers {
-		for _, name := range offer {
-			if name == "" || len(name) > maxName {
-				return fmt.Errorf("ProbeConfig.Offers[%d]: %q: a name has from 1 to %d bytes (RFC 7301, section 3.1)", i, name, maxName)
-			}
-		}
+	if err := probing.Offers(p.Offers); err != nil {
+		return fmt.Errorf("ProbeConfig.%w", err)
 	}
 	if p.DialContext == nil {
 		p.DialContext = new(net.Dialer).DialContext
@@ -141,16 +137,13 @@ func versionsOf(cfg *tls.Config) (versions []uint16) {
 
 // probe makes all connections of one version.
 func (p *prober) probe(ctx context.Context, version uint16) error {
-	o := &once{prober: p, version: version, sessions: tls.NewLRUClientSessionCache(1)}
+	o := &once{prober: p, version: version, sessions: tls.NewLRUClientSessionCache(1), first: -1}
 	for _, offer := range p.Offers {
 		answer, err := p.ask(ctx, version, offer, o.cache(), o.speak)
 		if err != nil {
 			return err
 		}
-		p.results.Answers = append(p.results.Answers, answer)
-		if answer.Err == nil && o.first == nil {
-			o.first = &answer
-		}
+		o.note(answer)
 	}
 	return o.resume(ctx)
 }
@@ -162,16 +155,23 @@ type once struct {
 	version  uint16
 	spoken   []string
 	sessions tls.ClientSessionCache
-	first    *Answer // that is no refusal
+	first    int // the Answer that is no refusal; -1 is none yet
 }
 
 // cache is for the first connection that stands: all others are to be full
 // handshakes.
 func (o *once) cache() tls.ClientSessionCache {
-	if o.first == nil {
+	if o.first < 0 {
 		return o.sessions
 	}
 	return nil
+}
+
+func (o *once) note(answer Answer) {
+	if answer.Err == nil && o.first < 0 {
+		o.first = len(o.results.Answers)
+	}
+	o.results.Answers = append(o.results.Answers, answer)
 }
 
 // speak is also what brings the sessions of TLS 1.3, which come behind the
@@ -192,20 +192,14 @@ func (o *once) speak(conn *tls.Conn, answer *Answer) {
 
 // resume repeats the first offer that was not refused.
 func (o *once) resume(ctx context.Context) error {
-	if o.first == nil {
+	if o.first < 0 {
 		return nil
 	}
-	again, err := o.ask(ctx, o.version, o.first.Offered, o.sessions, func(*tls.Conn, *Answer) {})
-	if err != nil {
-		return err
-	}
-	for i, a := range o.results.Answers {
-		if a.Version == o.version && a.Err == nil {
-			o.results.Answers[i].Resumes = again.resumed
-			return nil
-		}
-	}
-	return nil
+	first := &o.results.Answers[o.first]
+	_, err := o.ask(ctx, o.version, first.Offered, o.sessions, func(conn *tls.Conn, _ *Answer) {
+		first.Resumes = conn.ConnectionState().DidResume
+	})
+	return err
 }
 
 // ask makes one connection. use is called with it, if it stands.

@@ -1,8 +1,6 @@
 package linkdelay
 
-// mss is the size of a segment: 1,500 bytes of Ethernet less the headers of
-// IPv4 and TCP.
-const mss = 1460
+import "example.com/wiretest/linkdelay/internal/sender"
 
 // line is where packets wait for a Rate. Sending is virtual: each packet's bits
 // leave as soon as those before it have, which is known when it enters.
@@ -128,7 +126,7 @@ func (l *line) admit() {
 			s.waiting = false
 			continue
 		}
-		if l.full(min(s.unsent, mss)+fullSize) && l.backlog > 0 {
+		if l.full(min(s.unsent, sender.MSS)+fullSize) && l.backlog > 0 {
 			return
 		}
 		l.waiting.pop()
@@ -177,8 +175,8 @@ func (l *line) grow(s *stream, width, size int) {
 // begins at a multiple of the segment's size: where segments end does not
 // depend on how goroutines wrote.
 func (s *stream) cutSegment(grows bool) (width, size int) {
-	room := mss - int(s.cutAt%mss)
-	if grows && room == mss {
+	room := sender.MSS - int(s.cutAt%sender.MSS)
+	if grows && room == sender.MSS {
 		return 0, 0
 	}
 	width, size = s.widths.Cut(room)

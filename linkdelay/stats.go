@@ -33,6 +33,19 @@ type Stats struct {
 	// Flows are those that are open, and the last 1,000 that have ended, in
 	// order of opening.
 	Flows []Flow
+
+	opened [2]uint64 // flows by kind
+}
+
+// Opened is how many flows of a network, "tcp" or "udp", were ever opened.
+func (s Stats) Opened(network string) int {
+	switch network {
+	case streams.String():
+		return int(s.opened[streams])
+	case datagrams.String():
+		return int(s.opened[datagrams])
+	}
+	return 0
 }
 
 // Open is how many flows of a network, "tcp" or "udp", are open.
@@ -56,7 +69,7 @@ func (w *Wire) Stats() Stats {
 func (w *Wire) stats(now instant) Stats {
 	wire, up := w.wire, w.wire.from(w.from)
 	wire.play(now)
-	var s Stats
+	s := Stats{opened: wire.ordinals}
 	s.Up.Late, s.Down.Late = wire.lanes[up].late.read(), wire.lanes[1-up].late.read()
 	s.Up.Streams, s.Up.Datagrams = wire.past[up][streams].clone(), wire.past[up][datagrams].clone()
 	s.Down.Streams, s.Down.Datagrams = wire.past[1-up][streams].clone(), wire.past[1-up][datagrams].clone()

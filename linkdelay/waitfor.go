@@ -43,9 +43,10 @@ func Delivered(d Direction, bytes int64) Condition {
 }
 
 // Opened is that at least so many connections ("tcp"), or pairs of sockets ("udp"),
-// are open.
+// were ever opened, though they may be closed by now. A connection counts from
+// when it is dialled.
 func Opened(network string, n int) Condition {
-	return func(s Stats) bool { return s.Open(network) >= n }
+	return func(s Stats) bool { return s.Opened(network) >= n }
 }
 
 // WaitFor waits until a condition is true, without polling; it costs a look at

@@ -57,6 +57,25 @@ func TestWaitForSeesArrivalsThatNobodyReads(t *testing.T) {
 	}
 }
 
+func TestWaitForCountsWhatHasOpenedAndClosedAgain(t *testing.T) {
+	virtual(t, linkdelay.RTT(100*ms), func(t *testing.T, network *linkdelay.Network) {
+		near, far := pairIn(t, network)
+		near.Close()
+		far.Close()
+		socket, peer := socketsIn(t, network)
+		socket.WriteTo([]byte("x"), peer.LocalAddr())
+		socket.Close()
+		stats := wireOf(network).Stats()
+		require.Zero(t, stats.Open("tcp")+stats.Open("udp"), stats)
+		require.Equal(t, []int{1, 1}, []int{stats.Opened("tcp"), stats.Opened("udp")})
+		start := time.Now()
+		for _, kind := range []string{"tcp", "udp"} {
+			require.NoError(t, wireOf(network).WaitFor(t.Context(), linkdelay.Opened(kind, 1)))
+		}
+		require.Equal(t, start, time.Now(), "what is true stays true")
+	})
+}
+
 func TestDropsAreNotedInANetlog(t *testing.T) {
 	virtual(t, both(linkdelay.Path{Delay: 50 * ms, Drop: linkdelay.Nth(2)}), func(t *testing.T, network *linkdelay.Network) {
 		log := new(netlog.Log)

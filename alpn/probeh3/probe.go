@@ -87,8 +87,11 @@ func (p *prober) resolve(host string) (err error) {
 	if p.Offers == nil {
 		p.Offers = [][]string{{alpn.H3}, {alpn.Unknown}}
 	}
+	if err := probing.Offers(p.Offers); err != nil {
+		return fmt.Errorf("Config.%w", err)
+	}
 	for i, offer := range p.Offers {
-		if len(offer) == 0 || slices.Contains(offer, "") {
+		if len(offer) == 0 {
 			return fmt.Errorf("Config.Offers[%d]: %q: QUIC does not go without ALPN (RFC 9001, section 8.1)", i, offer)
 		}
 	}
@@ -102,39 +105,63 @@ func (p *prober) resolve(host string) (err error) {
 	return nil
 }
 
-// probe makes all connections of one version. As over TCP, the first that stands
-// is the one to resume.
+// probe makes all connections of one version.
 func (p *prober) probe(ctx context.Context, version quic.Version) error {
-	sessions := tls.NewLRUClientSessionCache(1)
-	first := -1
-	spoken := false
+	o := &once{prober: p, version: version, sessions: tls.NewLRUClientSessionCache(1), first: -1}
 	for _, offer := range p.Offers {
-		cache := sessions
-		if first >= 0 {
-			cache = nil
-		}
-		answer, err := p.ask(ctx, version, offer, cache, func(ctx context.Context, conn *quic.Conn, a *alpn.Answer) {
-			if a.Selected == alpn.H3 && !spoken {
-				spoken = true
-				p.results.Spoken = append(p.results.Spoken, p.speak(ctx, conn, a))
-			}
-		})
+		answer, err := p.ask(ctx, version, offer, o.cache(), o.speak)
 		if err != nil {
 			return err
 		}
-		p.results.Answers = append(p.results.Answers, answer)
-		if answer.Err == nil && first < 0 {
-			first = len(p.results.Answers) - 1
-		}
+		o.note(answer)
 	}
-	if first < 0 {
-		return nil
-	}
-	return p.resume(ctx, version, sessions, &p.results.Answers[first])
+	return o.resume(ctx)
 }
 
-func (p *prober) resume(ctx context.Context, version quic.Version, sessions tls.ClientSessionCache, first *alpn.Answer) error {
-	_, err := p.ask(ctx, version, first.Offered, sessions, func(_ context.Context, conn *quic.Conn, _ *alpn.Answer) {
+// once are what is asked once per version of QUIC, as over TCP: HTTP/3, and
+// whether sessions resume.
+type once struct {
+	*prober
+	version  quic.Version
+	spoken   bool
+	sessions tls.ClientSessionCache
+	first    int // the Answer that is no refusal; -1 is none yet
+}
+
+// cache is for the first connection that stands: all others are to be full
+// handshakes.
+func (o *once) cache() tls.ClientSessionCache {
+	if o.first < 0 {
+		return o.sessions
+	}
+	return nil
+}
+
+func (o *once) note(answer alpn.Answer) {
+	if answer.Err == nil && o.first < 0 {
+		o.first = len(o.results.Answers)
+	}
+	o.results.Answers = append(o.results.Answers, answer)
+}
+
+// speak is also what brings the sessions, which come behind the handshake.
+func (o *once) speak(ctx context.Context, conn *quic.Conn, answer *alpn.Answer) {
+	if o.spoken || answer.Selected != alpn.H3 {
+		return
+	}
+	o.spoken = true
+	s := alpn.Spoken{Protocol: alpn.H3, Version: answer.Version, QUIC: answer.QUIC}
+	s.Err = request(ctx, conn, &s, probing.Authority(o.results.ServerName, o.results.Addr))
+	o.results.Spoken = append(o.results.Spoken, s)
+}
+
+// resume repeats the first offer that was not refused.
+func (o *once) resume(ctx context.Context) error {
+	if o.first < 0 {
+		return nil
+	}
+	first := &o.results.Answers[o.first]
+	_, err := o.ask(ctx, o.version, first.Offered, o.sessions, func(_ context.Context, conn *quic.Conn, _ *alpn.Answer) {
 		state := conn.ConnectionState()
 		first.Resumes, first.EarlyData = state.TLS.DidResume, state.Used0RTT
 	})

@@ -139,6 +139,7 @@ func TestProbeErrors(t *testing.T) {
 		{"a.test", nil, `probeh3: Probe: address "a.test": want host:port, such as a.test:443`},
 		{"a.test:1", &probeh3.Config{Timeout: -1}, "probeh3: Probe: Config.Timeout: -1ns is negative"},
 		{"a.test:1", &probeh3.Config{Offers: [][]string{{alpn.H3}, nil}}, "probeh3: Probe: Config.Offers[1]: []: QUIC does not go without ALPN (RFC 9001, section 8.1)"},
+		{"a.test:1", &probeh3.Config{Offers: [][]string{{alpn.H3, ""}}}, `probeh3: Probe: Config.Offers[0]: "": a name has from 1 to 255 bytes (RFC 7301, section 3.1)`},
 		{"a.test:1", &probeh3.Config{Dial: func(context.Context, string, *tls.Config, *quic.Config) (*quic.Conn, error) {
 			return nil, &net.DNSError{Err: "no such host", Name: "a.test"}
 		}}, "probeh3: Probe: a.test:1: lookup a.test: no such host"},

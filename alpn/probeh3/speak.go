@@ -11,22 +11,18 @@ import (
 	"github.com/quic-go/quic-go/http3"
 
 	"example.com/wiretest/alpn"
-	"example.com/wiretest/alpn/internal/probing"
 )
 
-// speak sends a request, and reads the answer and the SETTINGS.
-func (p *prober) speak(ctx context.Context, conn *quic.Conn, a *alpn.Answer) alpn.Spoken {
-	s := alpn.Spoken{Protocol: alpn.H3, Version: a.Version, QUIC: a.QUIC}
+// request asks for /, and reads the answer and the SETTINGS.
+func request(ctx context.Context, conn *quic.Conn, s *alpn.Spoken, authority string) error {
 	client := new(http3.Transport).NewClientConn(conn)
-	req, err := http.NewRequestWithContext(ctx, http.MethodHead, "https://"+probing.Authority(p.results.ServerName, p.results.Addr)+"/", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodHead, "https://"+authority+"/", nil)
 	if err != nil {
-		s.Err = err
-		return s
+		return err
 	}
 	resp, err := client.RoundTrip(req)
 	if err != nil {
-		s.Err = err
-		return s
+		return err
 	}
 	resp.Body.Close()
 	s.Status, s.Server, s.AltSvc = resp.StatusCode, resp.Header.Get("Server"), resp.Header.Values("Alt-Svc")
@@ -36,7 +32,7 @@ func (p *prober) speak(ctx context.Context, conn *quic.Conn, a *alpn.Answer) alp
 	case <-conn.Context().Done():
 	case <-ctx.Done():
 	}
-	return s
+	return nil
 }
 
 // settings are what quic-go shows of them (RFC 9297, section 2.1.1; RFC 9220,

@@ -33,6 +33,22 @@ func Timeout(configured time.Duration) (time.Duration, error) {
 	return configured, nil
 }
 
+// MaxName is the longest name of a protocol that fits its one length byte
+// (RFC 7301, section 3.1).
+const MaxName = 255
+
+// Offers refuses those that no client could send.
+func Offers(offers [][]string) error {
+	for i, offer := range offers {
+		for _, name := range offer {
+			if name == "" || len(name) > MaxName {
+				return fmt.Errorf("Offers[%d]: %q: a name has from 1 to %d bytes (RFC 7301, section 3.1)", i, name, MaxName)
+			}
+		}
+	}
+	return nil
+}
+
 // ClientTLS is a copy of cfg that asks for host, if cfg says nothing else. nil
 // verifies nothing.
 func ClientTLS(cfg *tls.Config, host string) *tls.Config {

@@ -21,7 +21,7 @@ type Config struct {
 	Path Path
 	// RTT is what the handshake measured. Zero is a path without delay.
 	RTT time.Duration
-	// MSS is the most bytes with width in a segment. Zero is 1,460.
+	// MSS is the most bytes with width in a segment. Zero is the usual one.
 	MSS int
 	// InitialWindow is how many segments may be out at first. Zero is 10
 	// (RFC 6928); see [Dialled.Window].
@@ -32,8 +32,11 @@ type Config struct {
 	Buffer int
 }
 
+// MSS is the usual size of a segment: 1,500 bytes of Ethernet less the headers
+// of IPv4 and TCP.
+const MSS = 1460
+
 const (
-	defaultMSS    = 1460
 	defaultWindow = 10
 	defaultBuffer = 4 << 20
 )
@@ -44,7 +47,7 @@ func (c Config) withDefaults() (Config, error) {
 		return Config{}, err
 	}
 	if c.MSS == 0 {
-		c.MSS = defaultMSS
+		c.MSS = MSS
 	}
 	if c.InitialWindow == 0 {
 		c.InitialWindow = defaultWindow
