@@ -1,10 +1,12 @@
 package alpn
 
 import (
+	"cmp"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -64,16 +66,31 @@ func leafOf(resp *http.Response) (leaf *x509.Certificate, why string) {
 }
 
 // leadsTo looks at signatures only: a certificate that is expired, or for
-// another host, is not one of another authority.
-func leadsTo(chain []*x509.Certificate, own *x509.CertPool) error {
-	between := x509.NewCertPool()
-	for _, cert := range chain[1:] {
-		between.AddCert(cert)
+// another host, is not one of another authority, and one of another is not of
+// this one because its authority is expired. The error is the leaf's.
+func leadsTo(chain []*x509.Certificate, own *x509.CertPool) (err error) {
+	reached := chain[:1:1]
+	for i := 0; i < len(reached); i++ { // it grows
+		failed := issuedBy(own, reached[i])
+		if failed == nil {
+			return nil
+		}
+		err = cmp.Or(err, failed)
+		for _, next := range chain {
+			if !slices.Contains(reached, next) && signed(next, reached[i]) {
+				reached = append(reached, next)
+			}
+		}
 	}
-	_, err := chain[0].Verify(x509.VerifyOptions{
-		Roots: own, Intermediates: between, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny},
-		CurrentTime: middle(chain),
-	})
+	return err
+}
+
+// issuedBy is nil if one of own has signed cert, or is it: whose own dates are
+// what may be invalid then.
+func issuedBy(own *x509.CertPool, cert *x509.Certificate) error {
+	always := *cert
+	always.NotBefore, always.NotAfter = time.Time{}, time.Now().AddDate(1, 0, 0)
+	_, err := always.Verify(x509.VerifyOptions{Roots: own, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}})
 	var invalid x509.CertificateInvalidError
 	if errors.As(err, &invalid) {
 		return nil
@@ -81,10 +98,8 @@ func leadsTo(chain []*x509.Certificate, own *x509.CertPool) error {
 	return err
 }
 
-// middle is a moment at which the leaf is valid.
-func middle(chain []*x509.Certificate) time.Time {
-	leaf := chain[0]
-	return leaf.NotBefore.Add(leaf.NotAfter.Sub(leaf.NotBefore) / 2)
+func signed(by, cert *x509.Certificate) bool {
+	return by.CheckSignature(cert.SignatureAlgorithm, cert.RawTBSCertificate, cert.Signature) == nil
 }
 
 // chainReport is the rest of a failure, one fact a line.

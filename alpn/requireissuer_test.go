@@ -77,6 +77,22 @@ func TestExpiredIsNotIntercepted(t *testing.T) {
 	}
 }
 
+// An interceptor whose own authority is past its time, or is none, is one all
+// the same.
+func TestInterceptionByAnInvalidAuthorityIsSeen(t *testing.T) {
+	own := ca.New(t, nil).Pool()
+	for name, wrong := range map[string]func(*x509.Certificate){
+		"a leaf that outlives its authority": func(c *x509.Certificate) { c.NotAfter = c.NotBefore.AddDate(160, 0, 0) },
+		"a leaf that was never valid":        func(c *x509.Certificate) { c.NotBefore, c.NotAfter = c.NotAfter, c.NotBefore },
+	} {
+		authority := ca.New(t, &ca.Config{Intermediates: 1, Leaf: wrong})
+		site := origin.New(t, &origin.Config{CA: authority, Handler: hello})
+		resp := got(t, &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}, site.URL)
+		alpn.RequireNotIntercepted(t, resp, authority.Pool())
+		assert.Len(t, failuresOf(func(tb testing.TB) { alpn.RequireNotIntercepted(tb, resp, own) }), 1, name)
+	}
+}
+
 func TestIssuerOfWhatHasNone(t *testing.T) {
 	selfSigned, err := x509.ParseCertificate(certificate().Certificate[0])
 	require.NoError(t, err)
