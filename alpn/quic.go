@@ -2,6 +2,7 @@ package alpn
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -31,34 +32,35 @@ func (r *InitialReader) Datagram(datagram []byte) (*ClientHello, error) {
 	if r.hello != nil {
 		return r.hello, nil
 	}
-	if err := r.packets(bytes.Clone(datagram)); err != nil {
-		return nil, err
+	wrong := r.packets(bytes.Clone(datagram))
+	hello, err := r.finish()
+	if hello == nil && err == nil {
+		err = wrong
 	}
-	return r.finish()
+	return hello, err
 }
 
-// packets reads all that are coalesced in a datagram (RFC 9000, section 12.2).
-func (r *InitialReader) packets(datagram []byte) error {
+// packets reads all that are coalesced in a datagram, whatever is wrong with one
+// of them (RFC 9000, section 12.2). The error is the first.
+func (r *InitialReader) packets(datagram []byte) (first error) {
 	if why := noLongHeader(datagram); why != "" {
 		return r.wrong(0, why)
 	}
 	for at := 0; at < len(datagram); {
 		rest := datagram[at:]
 		if at > 0 && noLongHeader(rest) != "" {
-			return nil // a packet of later on, or padding
+			return first // a packet of later on, or padding
 		}
 		p, flaw := parseLongHeader(rest, at)
 		if flaw != nil {
-			return r.wrong(flaw.at, flaw.why)
+			return cmp.Or(first, r.wrong(flaw.at, flaw.why)) // where the next begins is not known
 		}
 		if p.kind == packetInitial {
-			if err := r.initial(p, rest, at); err != nil {
-				return err
-			}
+			first = cmp.Or(first, r.initial(p, rest, at))
 		}
 		at += p.end
 	}
-	return nil
+	return first
 }
 
 // initial decrypts a packet, which is at the beginning of rest.
@@ -148,7 +150,11 @@ func (r *InitialReader) Missing() string {
 		return fmt.Sprintf("all behind byte %d", len(msg)-1)
 	}
 	whole := handshakeHeader + int(msg[1])<<16 + int(msg[2])<<8 + int(msg[3])
-	return "bytes " + strings.Join(r.stream.gaps(whole), ", ") + fmt.Sprintf(" of %d", whole)
+	gaps := r.stream.gaps(whole)
+	if len(gaps) == 0 {
+		return fmt.Sprintf("nothing: all %d bytes came, and are no ClientHello", whole)
+	}
+	return "bytes " + strings.Join(gaps, ", ") + fmt.Sprintf(" of %d", whole)
 }
 
 func (s *cryptoStream) gaps(whole int) (gaps []string) {

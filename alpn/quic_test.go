@@ -125,6 +125,31 @@ func TestInitialsCoalesced(t *testing.T) {
 	require.Same(t, got, again)
 }
 
+// Each packet of a datagram is read whatever the others are (RFC 9000, section
+// 12.2).
+func TestInitialsCoalescedWithDamage(t *testing.T) {
+	good := string(initial{version: alpn.QUICv1, destination: sampleID(), frames: sampleFrame(t)}.sealed(t))
+	bad := []byte(good)
+	bad[40] ^= 1
+	for name, datagram := range map[string]string{
+		"before":           string(bad) + good,
+		"behind":           good + string(bad),
+		"no packet at all": good + "\xff\xff\xff\xff\xff",
+	} {
+		var reader alpn.InitialReader
+		hello, err := reader.Datagram([]byte(datagram))
+		require.NoError(t, err, name)
+		require.NotNil(t, hello, name)
+	}
+}
+
+func TestInitialReaderMissesNothingOfAHelloThatIsNone(t *testing.T) {
+	var reader alpn.InitialReader
+	_, err := reader.Datagram(initial{version: alpn.QUICv1, destination: sampleID(), frames: cryptoFrame(0, "\x01\x00\x00\x02\x03\x03")}.sealed(t))
+	require.Error(t, err)
+	require.Equal(t, "nothing: all 6 bytes came, and are no ClientHello", reader.Missing())
+}
+
 // After its first flight a client sends to the connection ID that the server
 // chose, with the keys of the first; after a Retry with the keys of the new one.
 func TestInitialsToAnotherConnectionID(t *testing.T) {
