@@ -101,18 +101,22 @@ func (w *wire) end(f *flow) {
 // keptFlows is how many flows that have ended Stats lists.
 const keptFlows = 1000
 
-// tidy forgets which flow it was that ended long ago.
+// tidy forgets which flows they were that ended long ago, once nothing of
+// theirs is on its way.
 func (w *wire) tidy() {
-	if len(w.ended) <= keptFlows {
-		return
-	}
-	oldest := w.ended[0]
 	now := w.clock.now()
-	for i := range oldest.ways {
-		w.past[i][oldest.kind].plus(oldest.ledger(i, now))
+	for len(w.ended) > keptFlows {
+		oldest := w.ended[0]
+		ledgers := [2]Ledger{oldest.ledger(0, now), oldest.ledger(1, now)}
+		if ledgers[0].travelling() || ledgers[1].travelling() {
+			return
+		}
+		for i := range ledgers {
+			w.past[i][oldest.kind].plus(ledgers[i])
+		}
+		w.ended[0] = nil
+		w.ended = w.ended[1:]
 	}
-	w.ended[0] = nil
-	w.ended = w.ended[1:]
 }
 
 func (f *flow) ledger(lane int, now instant) Ledger {

@@ -76,6 +76,9 @@ func (l Ledger) Missing() Count {
 	return sum
 }
 
+// travelling reports whether something has neither arrived nor been dropped.
+func (l *Ledger) travelling() bool { return l.Queued != Count{} || l.InFlight != Count{} }
+
 // plus adds another ledger.
 func (l *Ledger) plus(o Ledger) {
 	l.In.plus(o.In)

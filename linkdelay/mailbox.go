@@ -155,6 +155,7 @@ func (b *mailbox) withdraw(w *way, now instant, each func(*datagram)) {
 			return true
 		})
 	}
+	b.alarm.wake() // who drains may have nothing left to wait for
 }
 
 // hold keeps the datagrams of a way that have not arrived by now, and release
@@ -211,7 +212,7 @@ func (b *mailbox) receive(owner any, p []byte) (int, net.Addr, error) {
 			n := copy(p, d.data)
 			b.recycle(d.data)
 			return n, d.from, nil
-		case b.draining && b.coming.len() == 0:
+		case b.draining && b.coming.len()+b.held.len() == 0:
 			return 0, nil, net.ErrClosed
 		}
 		waited = true

@@ -93,6 +93,7 @@ func (u *udpRelay) lose(client netip.AddrPort, p []byte) {
 	way.in.add(1, len(p))
 	way.drop(noReceiver, 1, len(p))
 	way.note(w.clock.now(), noReceiver, len(p), 0, 0)
+	f.users = 0
 	w.end(f)
 }
 

@@ -30,8 +30,8 @@ type Flow struct {
 // Stats is what passed a link since it was made.
 type Stats struct {
 	Up, Down Traffic
-	// Flows are those that are open, and the last 1,000 that have ended, in
-	// order of opening.
+	// Flows are those that are open, or of which something is on its way, and
+	// the last 1,000 that have ended, in order of opening.
 	Flows []Flow
 
 	opened [2]uint64 // flows by kind
