@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"net"
-	"time"
 )
 
 // realListener is a TCP listener under a name of the Network.
@@ -71,5 +70,3 @@ func (c *realConn) Close() error {
 	c.world.drop(c)
 	return c.TCPConn.Close()
 }
-
-var _ interface{ SetDeadline(time.Time) error } = (*realListener)(nil)

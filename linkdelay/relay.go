@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"strconv"
 	"syscall"
 	"testing"
 )
@@ -163,13 +162,12 @@ func newRelay(name, target string, link Link, options []RelayOption) (*Relay, er
 }
 
 func checkTarget(target string) error {
-	host, service, err := net.SplitHostPort(target)
+	host, port, err := net.SplitHostPort(target)
 	if err != nil {
 		return fmt.Errorf("target: %w", err)
 	}
-	port, err := strconv.Atoi(service)
-	if err != nil || port < 1 || port > 65535 {
-		return fmt.Errorf("target: %q: port %q is not a number from 1 to 65535", target, service)
+	if err := checkPort(target, port, 1); err != nil {
+		return fmt.Errorf("target: %w", err)
 	}
 	if host == "" {
 		return fmt.Errorf("target: %q: has no host", target)

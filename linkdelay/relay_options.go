@@ -3,6 +3,8 @@ package linkdelay
 import (
 	"fmt"
 	"net"
+	"net/netip"
+	"strconv"
 	"time"
 )
 
@@ -49,13 +51,32 @@ func newRelayConfig(options []RelayOption) (relayConfig, error) {
 	if c.timeout <= 0 {
 		return c, fmt.Errorf("BindingTimeout: %v is not positive", c.timeout)
 	}
-	host, port, err := net.SplitHostPort(c.listen)
-	if err != nil {
+	var err error
+	if c.listen, err = listenAddress(c.listen); err != nil {
 		return c, fmt.Errorf("ListenOn: %w", err)
+	}
+	return c, nil
+}
+
+// listenAddress checks and completes what ListenOn was told.
+func listenAddress(address string) (string, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return "", err
 	}
 	if host == "" {
 		host = "127.0.0.1"
 	}
-	c.listen = net.JoinHostPort(host, port)
-	return c, nil
+	if _, err := netip.ParseAddr(host); err != nil {
+		return "", fmt.Errorf("%q: %q is not an IP address", address, host)
+	}
+	return net.JoinHostPort(host, port), checkPort(address, port, 0)
+}
+
+// checkPort refuses what is not the number of a port, names of services too.
+func checkPort(address, port string, least int) error {
+	if n, err := strconv.Atoi(port); err != nil || n < least || n > 65535 {
+		return fmt.Errorf("%q: port %q is not a number from %d to 65535", address, port, least)
+	}
+	return nil
 }

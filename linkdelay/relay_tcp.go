@@ -1,8 +1,6 @@
 package linkdelay
 
-import (
-	"net"
-)
+import "net"
 
 // streamBound is how much a relay keeps, each way of a connection, that waits
 // to be sent or taken by the other side.

@@ -336,6 +336,8 @@ func TestMistakenRelaysAreRefused(t *testing.T) {
 		{"127.0.0.1:0", linkdelay.Link{}, linkdelay.ListenOn(":0"), `linkdelay: TCP relay: target: "127.0.0.1:0": port "0" is not a number from 1 to 65535`},
 		{":80", linkdelay.Link{}, linkdelay.ListenOn(":0"), `linkdelay: TCP relay: target: ":80": has no host`},
 		{good, linkdelay.Link{}, linkdelay.ListenOn("x"), "linkdelay: TCP relay: ListenOn: address x: missing port in address"},
+		{good, linkdelay.Link{}, linkdelay.ListenOn("shop.test:0"), `linkdelay: TCP relay: ListenOn: "shop.test:0": "shop.test" is not an IP address`},
+		{good, linkdelay.Link{}, linkdelay.ListenOn("127.0.0.1:http"), `linkdelay: TCP relay: ListenOn: "127.0.0.1:http": port "http" is not a number from 0 to 65535`},
 		{good, linkdelay.Link{}, linkdelay.BindingTimeout(0), "linkdelay: TCP relay: BindingTimeout: 0s is not positive"},
 	} {
 		_, err := linkdelay.StartTCP(c.target, c.link, c.option)

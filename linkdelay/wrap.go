@@ -2,6 +2,7 @@ package linkdelay
 
 import (
 	"context"
+	"errors"
 	"net"
 	"strings"
 	"syscall"
@@ -121,7 +122,8 @@ func (w *Wrapper) DialContext(dial func(ctx context.Context, network, addr strin
 }
 
 func dialError(network, addr string, err error) error {
-	if _, told := err.(*net.OpError); err == nil || told {
+	var told *net.OpError
+	if err == nil || errors.As(err, &told) {
 		return err
 	}
 	return &net.OpError{Op: "dial", Net: network, Addr: plainAddr{network, addr}, Err: syscallError("connect", err)}
