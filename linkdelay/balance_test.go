@@ -61,7 +61,9 @@ func (g *gamble) path() (p linkdelay.Path) {
 	if g.sometimes() {
 		p.Drop = linkdelay.Nth(1+g.n(5), 1+g.n(50))
 	}
-	p.LossOver = linkdelay.SizeLoss{Size: 10 * g.n(150), Loss: g.probability(), ShortHeader: g.sometimes()}
+	if over := (linkdelay.SizeLoss{Size: 10 * g.n(150), Loss: g.probability(), ShortHeader: g.sometimes()}); over.Loss > 0 {
+		p.LossOver = over
+	}
 	if g.sometimes() {
 		p.MaxDatagram = 1200 + g.n(100)
 	}

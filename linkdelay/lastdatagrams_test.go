@@ -108,6 +108,23 @@ func TestDatagramsOfManyClosedSocketsAreAccountedFor(t *testing.T) {
 	})
 }
 
+// The account of what a socket would not send does not depend on whether it is
+// closed meanwhile.
+func TestRefusedDatagramsOfAClosedWrappingAreCounted(t *testing.T) {
+	virtual(t, linkdelay.Link{}, func(t *testing.T, network *linkdelay.Network) {
+		w := linkdelay.NewWrapper(t, linkdelay.RTT(20*ms))
+		inside, far := socketsIn(t, network)
+		inside.SetWriteDeadline(time.Now())
+		near := w.PacketConn(inside)
+		sendText(t, near, far.LocalAddr(), "refused")
+		require.NoError(t, near.Close())
+		time.Sleep(time.Second)
+		up := w.Stats().Up.Datagrams
+		require.EqualValues(t, 1, up.Dropped[linkdelay.DroppedNoReceiver].Datagrams, up)
+		require.Zero(t, up.Delivered, up)
+	})
+}
+
 // Where no socket can be had towards the target, the client's datagram is
 // lost, and nothing is open for it.
 func TestUDPRelayAccountsForWhatHasNoBinding(t *testing.T) {

@@ -18,7 +18,8 @@ type Path struct {
 	// of one connection, or between two sockets, keep their order nonetheless.
 	// It is at most Delay.
 	Jitter time.Duration
-	// Shape is how Jitter is distributed; zero is Uniform.
+	// Shape is how Jitter, which must be set then, is distributed; zero is
+	// Uniform.
 	Shape Shape
 
 	// Rate is bits per second; zero is no limit. Headers do not count, nor does
@@ -101,7 +102,8 @@ type Burst struct {
 type SizeLoss struct {
 	// Size is in bytes of UDP payload: larger datagrams are concerned.
 	Size int
-	// Loss is the probability that one of them is lost.
+	// Loss is the probability that one of them is lost; it must be set where
+	// anything else here is.
 	Loss float64
 	// ShortHeader spares datagrams that begin with QUIC's long header (RFC
 	// 9000, section 17.2): the handshake passes, what follows is lost.

@@ -94,8 +94,10 @@ func TestLoopbackDeliversDatagramsAfterClose(t *testing.T) {
 	require.ErrorIs(t, near.Close(), net.ErrClosed)
 	_, _, err := near.ReadFrom(make([]byte, 1))
 	require.ErrorIs(t, err, net.ErrClosed)
-	_, err = near.WriteTo([]byte("x"), far.LocalAddr())
-	require.ErrorIs(t, err, net.ErrClosed)
+	for _, to := range []net.Addr{far.LocalAddr(), far.LocalAddr().(*linkdelay.Addr).Real(), text("pc.test:1")} {
+		_, err = near.WriteTo([]byte("x"), to)
+		require.ErrorIs(t, err, net.ErrClosed, "to %v", to)
+	}
 	require.Equal(t, name, requireDatagram(t, far, "last words").String())
 	require.NoError(t, far.Close())
 	require.Eventually(t, func() bool { return linkdelay.OpenSockets(network) == 0 }, patience, ms)

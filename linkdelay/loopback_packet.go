@@ -84,11 +84,19 @@ func (c *realPacketConn) WriteTo(p []byte, to net.Addr) (int, error) {
 // send returns the address of what goes without a link, if anybody listens
 // there.
 func (c *realPacketConn) send(p []byte, to net.Addr) (netip.AddrPort, error) {
-	switch to := to.(type) {
-	case nil:
+	if to == nil {
 		return netip.AddrPort{}, syscall.EDESTADDRREQ
-	case *net.UDPAddr:
-		return addrPort(to), nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.closed:
+		return netip.AddrPort{}, net.ErrClosed
+	case !c.writeBy.IsZero() && !time.Now().Before(c.writeBy):
+		return netip.AddrPort{}, os.ErrDeadlineExceeded
+	}
+	if real, ok := to.(*net.UDPAddr); ok {
+		return addrPort(real), nil
 	}
 	t, err := c.host.target("udp", to.String())
 	if err != nil {
@@ -98,23 +106,11 @@ func (c *realPacketConn) send(p []byte, to net.Addr) (netip.AddrPort, error) {
 		real, _ := c.world.realOf(t)
 		return real, nil
 	}
-	return netip.AddrPort{}, c.sendOver(p, t)
-}
-
-func (c *realPacketConn) sendOver(p []byte, to target) error {
 	if len(p) > maxPayload {
-		return syscall.EMSGSIZE
+		return netip.AddrPort{}, syscall.EMSGSIZE
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch {
-	case c.closed:
-		return net.ErrClosed
-	case !c.writeBy.IsZero() && !time.Now().Before(c.writeBy):
-		return os.ErrDeadlineExceeded
-	}
-	c.routeTo(to).send(p)
-	return nil
+	c.routeTo(t).send(p)
+	return netip.AddrPort{}, nil
 }
 
 // Close frees the port in the Network. What was sent still arrives.

@@ -61,8 +61,11 @@ func (p Path) checkJitter() (field, why string) {
 	if p.Jitter > p.Delay {
 		return "Jitter", fmt.Sprintf("%v is more than the Delay of %v, and nothing arrives before it was sent", p.Jitter, p.Delay)
 	}
-	if p.Shape > Normal {
+	switch {
+	case p.Shape > Normal:
 		return "Shape", fmt.Sprintf("%d is neither Uniform nor Normal", p.Shape)
+	case p.Shape != Uniform && p.Jitter == 0:
+		return "Shape", "is set without Jitter, and nothing varies"
 	}
 	return "", ""
 }
@@ -128,6 +131,10 @@ func (p Path) checkSizes() (field, why string) {
 			"To lose smaller ones use Drop", p.MaxDatagram, minMaxDatagram)
 	case p.LossOver.Size < 0:
 		return "LossOver.Size", fmt.Sprintf("%d bytes is negative", p.LossOver.Size)
+	case p.LossOver.Size > 0 && p.LossOver.Loss == 0:
+		return "LossOver.Loss", "is zero and Size is not; nothing would be lost"
+	case p.LossOver.ShortHeader && p.LossOver.Loss == 0:
+		return "LossOver.Loss", "is zero and ShortHeader is set; nothing would be lost"
 	case p.ReorderBy > 0 && p.Reorder == 0:
 		return "ReorderBy", "is set without Reorder, and nothing is reordered"
 	}

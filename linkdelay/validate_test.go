@@ -44,10 +44,13 @@ func TestMistakenPathsAreRefusedByField(t *testing.T) {
 		"MaxDatagram: -1 bytes is negative":                                                 {MaxDatagram: -1},
 		"MaxDatagram: 1199 bytes is less than 1200, and a path that does not carry datagrams of that size " +
 			"is none for QUIC (RFC 9000, section 14): it fails before the handshake. To lose smaller ones use Drop": {MaxDatagram: 1199},
-		"LossOver.Size: -1 bytes is negative":                         {LossOver: linkdelay.SizeLoss{Size: -1}},
-		"ReorderBy: -1ms is negative":                                 {Reorder: 1, ReorderBy: -ms},
-		"ReorderBy: is set without Reorder, and nothing is reordered": {ReorderBy: ms},
-		"Congestion: 4 is none of Auto, NoWindow, Cubic, Reno":        {Congestion: 4},
+		"LossOver.Size: -1 bytes is negative":                                  {LossOver: linkdelay.SizeLoss{Size: -1}},
+		"LossOver.Loss: is zero and Size is not; nothing would be lost":        {LossOver: linkdelay.SizeLoss{Size: 1200}},
+		"LossOver.Loss: is zero and ShortHeader is set; nothing would be lost": {LossOver: linkdelay.SizeLoss{ShortHeader: true}},
+		"Shape: is set without Jitter, and nothing varies":                     {Shape: linkdelay.Normal},
+		"ReorderBy: -1ms is negative":                                          {Reorder: 1, ReorderBy: -ms},
+		"ReorderBy: is set without Reorder, and nothing is reordered":          {ReorderBy: ms},
+		"Congestion: 4 is none of Auto, NoWindow, Cubic, Reno":                 {Congestion: 4},
 		"Congestion: NoWindow with a Rate and with loss or Jitter floods the queue, and is retransmitted for ever": {
 			Congestion: linkdelay.NoWindow, Rate: 1e6, Loss: 0.1},
 		"UDP.Loss: 2" + probability:                        {UDP: &linkdelay.Path{Loss: 2}},

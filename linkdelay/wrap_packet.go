@@ -46,13 +46,16 @@ type wrappedPacketConn struct {
 	closed  bool
 }
 
-// flowWith is the flow that is shared with an address; in it, both ways end in
-// the mailboxes of this socket.
+// flowWith is the flow that is shared with an address, nil once the socket is
+// closed; in it, both ways end in the mailboxes of this socket.
 func (c *wrappedPacketConn) flowWith(other net.Addr) *flow {
 	text := other.String()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if f := c.flows[text]; f != nil || c.closed {
+	if c.closed {
+		return nil
+	}
+	if f := c.flows[text]; f != nil {
 		return f
 	}
 	f := c.wrapper.wire.join(clientLane, c.socket.LocalAddr().String(), text, c.out, c.in)
@@ -104,15 +107,17 @@ func (c *wrappedPacketConn) deliver() {
 			_, err = c.socket.WriteTo(buf[:n], to)
 		}
 		if err != nil {
-			c.unheard(to, n)
+			c.sentTo(to).ways[clientLane].unheard(n)
 		}
 	}
 }
 
-func (c *wrappedPacketConn) unheard(to net.Addr, size int) {
-	if f := c.flowWith(to); f != nil {
-		f.ways[clientLane].unheard(size)
-	}
+// sentTo is the flow that something has gone to an address by, also if the
+// socket is closed by now.
+func (c *wrappedPacketConn) sentTo(to net.Addr) *flow {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.flows[to.String()]
 }
 
 func (c *wrappedPacketConn) abort() {
@@ -125,15 +130,17 @@ func (c *wrappedPacketConn) abort() {
 // end is false the second time.
 func (c *wrappedPacketConn) end() bool {
 	c.mu.Lock()
-	flows := c.flows
 	was := c.closed
-	c.flows, c.closed = nil, true
+	c.closed = true
 	c.mu.Unlock()
-	for _, f := range flows {
+	if was {
+		return false
+	}
+	for _, f := range c.flows { // there are no more of them now
 		f.leave()
 	}
 	c.in.unbind()
-	return !was
+	return true
 }
 
 func (c *wrappedPacketConn) isClosed() bool {
