@@ -88,6 +88,34 @@ func TestBodyIsNotWhatItSays(t *testing.T) {
 	}
 }
 
+// All of the body is there, and then no end, or the wrong one. Who knows the length
+// does not notice on HTTP/1.1.
+func TestBodyFailsAtItsEnd(t *testing.T) {
+	const stalled, reset = "context deadline exceeded", "INTERNAL_ERROR; received from peer"
+	for _, c := range []struct {
+		body      origin.Body
+		h2, http1 string
+	}{
+		{origin.Body{Size: 10, Stall: origin.At(10)}, stalled, ""},
+		{origin.Body{Size: 10, Stall: origin.At(10), Length: -1}, stalled, stalled},
+		{origin.Body{Size: 10, Cut: origin.At(10)}, reset, ""},
+		{origin.Body{Size: 10, Cut: origin.At(10), Length: -1}, reset, "unexpected EOF"},
+	} {
+		eachProtocol(t, c.body, func(t *testing.T, s *origin.Server, client *http.Client, proto string) {
+			client.Timeout = time.Minute
+			resp := must(client.Get(s.URL))
+			defer resp.Body.Close()
+			got, err := io.ReadAll(resp.Body)
+			assert.Equal(t, content(10), string(got), "%+v over %s", c.body, proto)
+			if want := map[string]string{alpn.H2: c.h2, alpn.HTTP11: c.http1}[proto]; want != "" {
+				assert.ErrorContains(t, err, want, "%+v over %s", c.body, proto)
+			} else {
+				assert.NoError(t, err, "%+v over %s", c.body, proto)
+			}
+		})
+	}
+}
+
 func TestRanges(t *testing.T) {
 	eachProtocol(t, origin.Ranges(5000), func(t *testing.T, s *origin.Server, client *http.Client, proto string) {
 		req := must(http.NewRequest("GET", s.URL, nil))
@@ -138,6 +166,25 @@ func TestEvents(t *testing.T) {
 		assert.Equal(t, []string{"id: 8", "data: event 8", "id: 9", "data: event 9", "id: 10", "data: event 10"}, ids)
 		assert.Equal(t, 2*time.Minute, time.Since(start), proto)
 	})
+}
+
+// Events without a pause and without an end, for a client that leaves.
+func TestEventsEndWithTheirClient(t *testing.T) {
+	leavesNothing(t)
+	for _, proto := range []string{alpn.H2, alpn.HTTP11} {
+		returned := make(chan struct{})
+		s := origin.New(t, &origin.Config{ALPN: alpn.Only(proto), Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			defer close(returned)
+			origin.Events(0, 0).ServeHTTP(w, r)
+		})})
+		resp := must(s.Client().Get(s.URL))
+		resp.Body.Close()
+		select {
+		case <-returned:
+		case <-time.After(10 * time.Second):
+			t.Errorf("over %s events are made for nobody", proto)
+		}
+	}
 }
 
 func TestOnlyHosts(t *testing.T) {

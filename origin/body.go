@@ -39,12 +39,12 @@ type Body struct {
 	Every time.Duration
 
 	// Stall, if it is not nil, is after how many bytes nothing comes anymore,
-	// until the client leaves or the origin closes. Beyond Size it has no effect, and
-	// neither has Cut.
+	// until the client leaves or the origin closes: at Size the answer is there but
+	// for its end. Beyond Size it has no effect, and neither has Cut.
 	Stall *int64
-	// Cut, if it is not nil, is after how many bytes Then happens: by default
-	// the stream is reset with INTERNAL_ERROR, or the connection closed on
-	// HTTP/1.1.
+	// Cut, if it is not nil, is after how many bytes Then happens, and then, where
+	// that has not ended the answer, its end: the stream is reset with
+	// INTERNAL_ERROR, or the connection closed on HTTP/1.1.
 	Cut  *int64
 	Then Action
 }
@@ -119,7 +119,7 @@ func (b Body) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // pace lets d pass, and ends the handler when the client leaves: to return would be
 // to answer 200, if to nobody.
 func pace(r *http.Request, d time.Duration) {
-	if wire.Pause(r.Context(), d) != nil {
+	if r.Context().Err() != nil || wire.Pause(r.Context(), d) != nil {
 		panic(http.ErrAbortHandler)
 	}
 }
@@ -128,13 +128,18 @@ func (b Body) send(w http.ResponseWriter, r *http.Request) {
 	content, sent := Content(b.Size), int64(0)
 	for {
 		b.fate(w, r, sent)
-		n, err := io.CopyN(w, content, b.step(sent))
-		sent += n
-		if err != nil || sent >= b.Size {
+		if sent == b.Size {
 			return
 		}
-		http.NewResponseController(w).Flush()
-		pace(r, b.Every)
+		n, err := io.CopyN(w, content, b.step(sent))
+		sent += n
+		switch {
+		case err != nil:
+			return
+		case sent < b.Size:
+			http.NewResponseController(w).Flush()
+			pace(r, b.Every)
+		}
 	}
 }
 

@@ -81,7 +81,8 @@ type Config struct {
 	// stream and on all of a connection, before it has to wait for leave: bytes.
 	// 0 is net/http's 1 MiB. Tiny ones make uploads slow on a long link. A client
 	// that uploads before it has read the settings may send 64 KiB (RFC 9113, section
-	// 6.9.2); where a window is smaller net/http resets it by FLOW_CONTROL_ERROR.
+	// 6.9.2); where a window is smaller net/http resets it by FLOW_CONTROL_ERROR. A
+	// connection's window, which begins with that, cannot be below 65,535.
 	StreamWindow, ConnWindow int
 
 	// Faults are what goes wrong on purpose, with which requests.
@@ -112,6 +113,10 @@ type Config struct {
 }
 
 const defaultStreams = 256
+
+// leastConnWindow is what the window of an HTTP/2 connection begins with, and no
+// setting can lower. net/http would take less for nothing said.
+const leastConnWindow = 1<<16 - 1
 
 // resolved is a copy of c, nil or not, that has been checked and in which
 // every default is filled in.
@@ -195,6 +200,8 @@ func (c *Config) validSizes() error {
 		}
 	}
 	switch {
+	case c.ConnWindow > 0 && c.ConnWindow < leastConnWindow:
+		return fmt.Errorf("Config.ConnWindow: %d: must be 0 or at least %d (RFC 9113, section 6.9.2)", c.ConnWindow, leastConnWindow)
 	case c.Port < 0 || c.Port > math.MaxUint16:
 		return fmt.Errorf("Config.Port: %d: must be from 0 to %d", c.Port, math.MaxUint16)
 	case c.IdleTimeout < 0:
@@ -221,6 +228,19 @@ func validALPN(policy alpn.Policy, cfg *tls.Config) error {
 		return nil
 	}
 	return fmt.Errorf("Config.TLS.NextProtos: %q contradicts Config.ALPN %v: leave it empty, ALPN rules", cfg.NextProtos, policy)
+}
+
+// speak is for wire.ServerConfig: what is spoken whatever a client has asked for; "" is
+// what was agreed on. Without TLS a client that says nothing of HTTP/2 has agreed on
+// HTTP/1.1, if that is accepted.
+func (c *Config) speak() string {
+	switch {
+	case c.WrongALPN != nil:
+		return c.WrongALPN.Speak
+	case c.Plain && slices.Equal(c.ALPN.Protocols(), []string{alpn.H2}):
+		return alpn.H2
+	}
+	return ""
 }
 
 // serverTLS is the server's side of every handshake over TCP.

@@ -26,7 +26,7 @@ func (s *Server) accept(l net.Listener) {
 func (s *Server) record(conn net.Conn) *netlog.ConnectionRecord {
 	return s.log.Open(netlog.Connection{
 		Network: "tcp",
-		Host:    s.hostOf(conn),
+		Host:    s.hostOf(conn.LocalAddr()),
 		Local:   conn.LocalAddr().String(),
 		Remote:  conn.RemoteAddr().String(),
 	})
@@ -39,11 +39,8 @@ func (s *Server) serve(n int, conn net.Conn, rec *netlog.ConnectionRecord) {
 	if s.misuse(n, conn, rec) {
 		return
 	}
-	ctx, cancel := context.WithTimeout(s.ctx, handshakeBound)
-	spoken, err := s.shakeHands(ctx, conn, rec)
-	cancel()
-	s.nameHost(rec)
-	if err != nil {
+	spoken := s.begin(conn, rec)
+	if spoken == nil {
 		return // it was recorded, and conn is closed
 	}
 	s.wire.ServeConn(spoken, rec)
@@ -52,20 +49,28 @@ func (s *Server) serve(n int, conn net.Conn, rec *netlog.ConnectionRecord) {
 	}
 }
 
-func (s *Server) shakeHands(ctx context.Context, conn net.Conn, rec *netlog.ConnectionRecord) (net.Conn, error) {
+// begin does what comes before HTTP. It returns nil where that has ended conn.
+func (s *Server) begin(conn net.Conn, rec *netlog.ConnectionRecord) net.Conn {
 	if s.plain {
-		return s.greet(ctx, conn, rec)
+		return s.greet(conn, rec)
 	}
-	return wire.HandshakeServer(ctx, conn, s.tls, rec)
+	ctx, cancel := context.WithTimeout(s.ctx, handshakeBound)
+	defer cancel()
+	secured, err := wire.HandshakeServer(ctx, conn, s.tls, rec)
+	s.nameHost(rec)
+	if err != nil {
+		return nil
+	}
+	return secured
 }
 
 // hostOf is what a connection is for as long as no name was asked for. In a
 // Net the address of a connection can be that of a socket behind the name.
-func (s *Server) hostOf(conn net.Conn) string {
+func (s *Server) hostOf(local net.Addr) string {
 	if s.access.InNet {
 		return s.Addr
 	}
-	return conn.LocalAddr().String()
+	return local.String()
 }
 
 func (s *Server) nameHost(rec *netlog.ConnectionRecord) {

@@ -72,5 +72,9 @@ func (s *Server) misuse(n int, conn net.Conn, rec *netlog.ConnectionRecord) bool
 // follows it, answers too, for d. On HTTP/1.1 it does nothing.
 func LateSettings(d time.Duration) func(*wire.Control) {
 	check("LateSettings", notNegative("d", d))
-	return func(c *wire.Control) { c.HoldSettings(d) } // it fails on HTTP/1.1, which has none
+	return func(c *wire.Control) {
+		if d > 0 { // 0 would be for ever
+			c.HoldSettings(d) // it fails on HTTP/1.1, which has none
+		}
+	}
 }

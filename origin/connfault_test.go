@@ -132,6 +132,17 @@ func TestLateSettings(t *testing.T) {
 	})
 }
 
+func TestSettingsThatAreNotLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network := linkdelay.NewNetwork(t, linkdelay.Link{})
+		s := origin.New(t, &origin.Config{Net: network.Host("origin.test"), ALPN: alpn.Only(alpn.H2), Handler: hello, Prepare: origin.LateSettings(0)})
+		start := time.Now()
+		_, err := (&http.Client{Transport: s.Transport(network.Host("pc.test")), Timeout: time.Hour}).Get(s.URL)
+		assert.NoError(t, err)
+		assert.Zero(t, time.Since(start))
+	})
+}
+
 // 1 MiB up over 100 ms: with the windows' 64 KiB it takes sixteen trips, with
 // net/http's own it goes at once.
 func TestWindowsAreSettings(t *testing.T) {
@@ -157,12 +168,13 @@ func TestWindowsAreSettings(t *testing.T) {
 
 func TestMistakenConnectionFaults(t *testing.T) {
 	for want, cfg := range map[string]*origin.Config{
-		"origin: Config.ConnectionFaults[0]: Do is nil: nothing would go wrong": {ConnectionFaults: []origin.ConnectionFault{{}}},
-		"origin: Config.ConnectionFaults[0]: Connection: -1 is negative":        {ConnectionFaults: []origin.ConnectionFault{{Connection: -1}}},
-		"origin: Config.IdleReset without IdleTimeout: nothing would be reset":  {IdleReset: true},
-		"origin: Config.IdleTimeout: -1ns is negative":                          {IdleTimeout: -1},
-		"origin: Config.StreamWindow: -1: must be from 0 to 2147483647":         {StreamWindow: -1},
-		"origin: Config.ConnWindow: -1: must be from 0 to 2147483647":           {ConnWindow: -1},
+		"origin: Config.ConnectionFaults[0]: Do is nil: nothing would go wrong":                   {ConnectionFaults: []origin.ConnectionFault{{}}},
+		"origin: Config.ConnectionFaults[0]: Connection: -1 is negative":                          {ConnectionFaults: []origin.ConnectionFault{{Connection: -1}}},
+		"origin: Config.IdleReset without IdleTimeout: nothing would be reset":                    {IdleReset: true},
+		"origin: Config.IdleTimeout: -1ns is negative":                                            {IdleTimeout: -1},
+		"origin: Config.StreamWindow: -1: must be from 0 to 2147483647":                           {StreamWindow: -1},
+		"origin: Config.ConnWindow: -1: must be from 0 to 2147483647":                             {ConnWindow: -1},
+		"origin: Config.ConnWindow: 65534: must be 0 or at least 65535 (RFC 9113, section 6.9.2)": {ConnWindow: 65534},
 	} {
 		_, err := origin.Start(cfg)
 		assert.EqualError(t, err, want)

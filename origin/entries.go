@@ -73,9 +73,13 @@ func (e Entries) validate() error {
 	return nil
 }
 
-// Count is how many entries the answer to start and end has, both inclusive.
+// Count is how many entries the answer to start and end has, both inclusive: 0
+// where it is 400.
 func (e Entries) Count(start, end int) int {
 	e = e.checked()
+	if start < 0 || start >= e.Size || end < start {
+		return 0
+	}
 	span := uint64(e.BudgetMax - e.BudgetMin + 1)
 	budget := e.BudgetMin + int(rand.New(rand.NewPCG(e.Seed, uint64(start))).Uint64N(span))
 	return max(1, min(budget/e.EntryBytes(), min(end, e.Size-1)-start+1))

@@ -76,6 +76,9 @@ func TestEntriesEnd(t *testing.T) {
 		assert.Equal(t, 400, w.Code)
 		assert.Contains(t, w.Body.String(), "origin: get-entries: "+want)
 	}
+	for _, asked := range [][2]int{{100, 101}, {5, 4}, {-1, 4}} {
+		assert.Zero(t, log.Count(asked[0], asked[1]), asked)
+	}
 	w := httptest.NewRecorder()
 	log.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/ct/v1/get-sth", nil))
 	var head struct {

@@ -5,8 +5,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
-	"sync"
-	"sync/atomic"
 
 	"golang.org/x/net/http2"
 
@@ -139,22 +137,6 @@ func Pings(n int) Action {
 		}
 		next.ServeHTTP(w, r)
 	}
-}
-
-// Calm serves n requests of each connection, and refuses the next by GOAWAY
-// ENHANCE_YOUR_CALM (RFC 9113, section 7), which ends the connection; on HTTP/1.1 it
-// closes without an answer.
-func Calm(n int, next http.Handler) http.Handler {
-	check("Calm", notNegative("n", n), notNil(next))
-	var spent sync.Map // by connection: *atomic.Int64
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		count, _ := spent.LoadOrStore(ByConnection(r), new(atomic.Int64))
-		if count.(*atomic.Int64).Add(1) > int64(n) {
-			GoAwayWith(http2.ErrCodeEnhanceYourCalm, "")(w, r, next)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
 }
 
 // ResetAfter serves the request and resets its stream, or on HTTP/1.1 the

@@ -151,6 +151,37 @@ func TestCalm(t *testing.T) {
 	})
 }
 
+// Ten at once, whose handlers begin in any order: of each connection no more than
+// four are served, of the first just four, and what is served is served once.
+func TestCalmInAnyOrder(t *testing.T) {
+	for range 20 {
+		synctest.Test(t, func(t *testing.T) {
+			network := linkdelay.NewNetwork(t, linkdelay.RTT(10*time.Millisecond))
+			s := origin.New(t, &origin.Config{Net: network.Host("origin.test"), ALPN: alpn.Only(alpn.H2), Handler: origin.Calm(4, hello)})
+			client := &http.Client{Transport: s.Transport(network.Host("pc.test"))}
+			get(t, client, s.URL)
+			var all sync.WaitGroup
+			for i := range 10 {
+				all.Go(func() {
+					assert.Equal(t, "200 OK hello", ask(client, must(http.NewRequest("GET", fmt.Sprintf("%s/%d", s.URL, i), nil))))
+				})
+			}
+			all.Wait()
+			served := make(map[int64]int)
+			for _, q := range s.Log().Requests(netlog.Status(200)) {
+				served[q.Connection.ID]++
+			}
+			assert.Equal(t, 4, served[1])
+			sum := 0
+			for id, n := range served {
+				sum += n
+				assert.LessOrEqual(t, n, 4, "connection %d", id)
+			}
+			assert.Equal(t, 11, sum)
+		})
+	}
+}
+
 // Close with everything in flight that a fault can leave.
 func TestCloseEndsFaults(t *testing.T) {
 	leavesNothing(t)

@@ -1,6 +1,7 @@
 package origin
 
 import (
+	"net"
 	"sync"
 	"time"
 
@@ -19,41 +20,69 @@ type idler struct {
 
 // idleConn is guarded by idler.mu.
 type idleConn struct {
-	control *wire.Control
+	end     func() // ends the connection
 	serving int
-	timer   *time.Timer
-	over    bool
-	closing sync.WaitGroup // the timer's function
+	timer   *time.Timer    // runs out when the rest has been too long; nil while there is none
+	ending  sync.WaitGroup // calls of end
 }
 
-func (i *idler) open(c *wire.Control) {
+func newIdler(after time.Duration, hard bool) *idler {
+	return &idler{after: after, hard: hard, conns: make(map[*netlog.ConnectionRecord]*idleConn)}
+}
+
+func (i *idler) watch(c *wire.Control) {
+	end := c.Close
+	if i.hard {
+		end = c.Abort
+	}
+	i.open(c.Record(), end)
+}
+
+func (i *idler) open(rec *netlog.ConnectionRecord, end func()) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	conn := &idleConn{control: c}
-	i.conns[c.Record()] = conn
+	conn := &idleConn{end: end}
+	i.conns[rec] = conn
 	i.rest(conn)
+}
+
+// endSilent ends a connection without TLS that has said nothing for too long, and
+// so has no Control yet.
+func (i *idler) endSilent(conn net.Conn, rec *netlog.ConnectionRecord) {
+	reason := "closed by server"
+	if l, ok := conn.(interface{ SetLinger(int) error }); ok && i.hard {
+		l.SetLinger(0)
+		reason = "reset by server"
+	}
+	rec.Close(reason)
+	conn.Close()
 }
 
 // rest needs mu.
 func (i *idler) rest(conn *idleConn) {
-	conn.timer = time.AfterFunc(i.after, func() {
+	var timer *time.Timer
+	timer = time.AfterFunc(i.after, func() {
 		i.mu.Lock()
-		idle := conn.serving == 0 && !conn.over
-		if idle {
-			conn.over = true
-			conn.closing.Add(1)
+		due := conn.timer == timer // else it ran out while a request came that is over by now
+		if due {
+			conn.timer = nil
+			conn.ending.Add(1)
 		}
 		i.mu.Unlock()
-		if !idle {
-			return
+		if due {
+			defer conn.ending.Done()
+			conn.end()
 		}
-		defer conn.closing.Done()
-		if i.hard {
-			conn.control.Abort()
-			return
-		}
-		conn.control.Close()
 	})
+	conn.timer = timer
+}
+
+// wake needs mu.
+func (conn *idleConn) wake() {
+	if conn.timer != nil {
+		conn.timer.Stop()
+		conn.timer = nil
+	}
 }
 
 func (i *idler) begin(rec *netlog.ConnectionRecord) {
@@ -61,7 +90,7 @@ func (i *idler) begin(rec *netlog.ConnectionRecord) {
 	defer i.mu.Unlock()
 	if conn := i.conns[rec]; conn != nil {
 		conn.serving++
-		conn.timer.Stop()
+		conn.wake()
 	}
 }
 
@@ -83,11 +112,10 @@ func (i *idler) forget(rec *netlog.ConnectionRecord) {
 	conn := i.conns[rec]
 	delete(i.conns, rec)
 	if conn != nil {
-		conn.over = true
-		conn.timer.Stop()
+		conn.wake()
 	}
 	i.mu.Unlock()
 	if conn != nil {
-		conn.closing.Wait()
+		conn.ending.Wait()
 	}
 }

@@ -8,7 +8,9 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -85,6 +87,57 @@ func TestCloseEndsSilentPlainClients(t *testing.T) {
 	require.NoError(t, s.Close())
 	_, err = origin.Start(&origin.Config{Plain: true, TLS: new(tls.Config)})
 	assert.EqualError(t, err, "origin: Config.Plain and Config.TLS are both set: without TLS it rules nothing")
+}
+
+// A client that opens a connection and says nothing, or begins to, may do so for as
+// long as IdleTimeout lets it, and the ledger knows who has ended that.
+func TestSilentPlainConnections(t *testing.T) {
+	for _, said := range []string{"", "PRI * HT"} {
+		for _, c := range []struct {
+			idle, lives    time.Duration
+			reset          bool
+			err            error
+			because        string
+			becauseAnother string // which is open when the origin closes
+		}{
+			{0, time.Hour, false, os.ErrDeadlineExceeded, "closed by client", "closed by server"},
+			{2 * time.Second, 2 * time.Second, false, io.EOF, "closed by server", "closed by server"},
+			{2 * time.Second, 2 * time.Second, true, syscall.ECONNRESET, "reset by server", "closed by server"},
+		} {
+			synctest.Test(t, func(t *testing.T) {
+				network := linkdelay.NewNetwork(t, linkdelay.Link{})
+				s := origin.New(t, &origin.Config{Net: network.Host("origin.test"), Plain: true, Handler: hello, IdleTimeout: c.idle, IdleReset: c.reset})
+				dial := func() net.Conn {
+					conn := must(network.Host("pc.test").DialContext(t.Context(), "tcp", s.Addr))
+					io.WriteString(conn, said)
+					return conn
+				}
+				start, conn := time.Now(), dial()
+				conn.SetReadDeadline(start.Add(time.Hour))
+				_, err := conn.Read(make([]byte, 1))
+				assert.ErrorIs(t, err, c.err)
+				assert.Equal(t, c.lives, time.Since(start))
+				conn.Close()
+				defer dial().Close()
+				synctest.Wait()
+				s.Close()
+				for i, because := range []string{c.because, c.becauseAnother} {
+					assert.Equal(t, because, s.Log().Connections()[i].CloseReason, "connection %d, idle %v, said %q", i+1, c.idle, said)
+				}
+			})
+		}
+	}
+}
+
+// An origin that takes nothing but HTTP/2 by prior knowledge says SETTINGS to a
+// client of HTTP/1.1, as such servers do, and serves it nothing.
+func TestPlainHTTP2Alone(t *testing.T) {
+	leavesNothing(t)
+	s := origin.New(t, &origin.Config{Plain: true, ALPN: alpn.Only(alpn.H2), Handler: hello})
+	_, err := new(http.Transport).RoundTrip(must(http.NewRequest("GET", s.URL, nil)))
+	assert.ErrorContains(t, err, "net/http: HTTP/1.x transport connection broken: malformed HTTP response")
+	netlog.RequireConnections(t, s.Log(), 0, "", netlog.Used())
+	assert.Empty(t, s.Log().Requests())
 }
 
 // Sessions are resumed, not after the tickets' keys were rotated, and never where

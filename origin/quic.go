@@ -50,11 +50,7 @@ func (s *Server) serveQUIC(c *Config, sockets []net.PacketConn) error {
 }
 
 func (s *Server) recordQUIC(local, remote net.Addr) *netlog.ConnectionRecord {
-	host := local.String()
-	if s.access.InNet {
-		host = s.Addr
-	}
-	return s.log.Open(netlog.Connection{Network: "udp", Host: host, Local: local.String(), Remote: remote.String()})
+	return s.log.Open(netlog.Connection{Network: "udp", Host: s.hostOf(local), Local: local.String(), Remote: remote.String()})
 }
 
 // HTTP3Transport is a new HTTP/3 client that connects from a host of Config.Net,

@@ -36,8 +36,8 @@ type Timing struct {
 }
 
 // Report returns the next report of a browser that loaded the page, in order of
-// their arrival, and waits for it if there is none. It fails when ctx ends,
-// when the origin is closed, and where Config.Handler serves instead of a page.
+// their arrival. If there is none it waits for it, until ctx ends or the origin is
+// closed. Where Config.Handler serves instead of a page it fails.
 func (s *Server) Report(ctx context.Context) (*Report, error) {
 	if s.reports == nil {
 		return nil, errors.New("origin: Report: Config.Handler serves: only a Page reports")
@@ -53,7 +53,7 @@ func (s *Server) Report(ctx context.Context) (*Report, error) {
 type inbox struct {
 	mu      sync.Mutex
 	waiting []*Report     // guarded by mu
-	arrived chan struct{} // holds a token while waiting is not empty
+	arrived chan struct{} // wakes one who waits; holds a token while waiting is not empty, and perhaps one too many
 }
 
 func newInbox() *inbox { return &inbox{arrived: make(chan struct{}, 1)} }
@@ -75,11 +75,11 @@ func (b *inbox) signal() {
 
 func (b *inbox) next(ctx, server context.Context) (*Report, error) {
 	for {
+		if report := b.take(); report != nil { // also of an origin that is closed
+			return report, nil
+		}
 		select {
 		case <-b.arrived:
-			if report := b.take(); report != nil {
-				return report, nil
-			}
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		case <-server.Done():
@@ -88,8 +88,8 @@ func (b *inbox) next(ctx, server context.Context) (*Report, error) {
 	}
 }
 
-// take returns the oldest report, and hands the token on if others wait. It
-// returns nil where another took what this token stood for.
+// take returns the oldest report, and hands the token on if others wait; nil is
+// that there is none.
 func (b *inbox) take() *Report {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -96,3 +96,18 @@ func TestDamagedReportIsRefused(t *testing.T) {
 		assert.Equal(t, http.StatusBadRequest, post(t, s, "", body).StatusCode, "%q", body)
 	}
 }
+
+// What has arrived is there for whoever asks, also of an origin that is closed.
+func TestReportsOutliveTheOrigin(t *testing.T) {
+	s := origin.New(t, &origin.Config{Page: &origin.Page{}})
+	for range 20 {
+		must(s.Client().Post(s.URL+origin.ReportPath, "application/json", strings.NewReader("{}"))).Body.Close()
+	}
+	require.NoError(t, s.Close())
+	for i := range 20 {
+		_, err := s.Report(t.Context())
+		require.NoError(t, err, "report %d", i+1)
+	}
+	_, err := s.Report(t.Context())
+	assert.EqualError(t, err, "origin: Report: the origin is closed")
+}

@@ -147,7 +147,7 @@ func newServer(c *Config, listeners []net.Listener) *Server {
 		s.URL = "http://" + s.Addr
 	}
 	if c.IdleTimeout > 0 {
-		s.idler = &idler{after: c.IdleTimeout, hard: c.IdleReset, conns: make(map[*netlog.ConnectionRecord]*idleConn)}
+		s.idler = newIdler(c.IdleTimeout, c.IdleReset)
 	}
 	s.wire = wire.NewServer(wire.ServerConfig{
 		Handler:              s.advertising(s.watched(s.handler(c))),
@@ -157,7 +157,7 @@ func newServer(c *Config, listeners []net.Listener) *Server {
 		MaxConcurrentStreams: c.MaxConcurrentStreams,
 		Faults:               c.Faults,
 		Heads:                true,
-		Speak:                c.WrongALPN.speak(),
+		Speak:                c.speak(),
 		ErrorLog:             c.ErrorLog,
 	})
 	return s
@@ -187,7 +187,7 @@ func (s *Server) watched(next http.Handler) http.Handler {
 
 func (s *Server) prepare(c *wire.Control) {
 	if s.idler != nil {
-		s.idler.open(c)
+		s.idler.watch(c)
 	}
 	if s.bend != nil {
 		s.bend(c)

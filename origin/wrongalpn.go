@@ -41,14 +41,6 @@ func (w *WrongALPN) validate(plain bool) error {
 	return nil
 }
 
-// speak is for wire.ServerConfig.
-func (w *WrongALPN) speak() string {
-	if w == nil {
-		return ""
-	}
-	return w.Speak
-}
-
 // server is cfg under w. crypto/tls chooses only among what it has read in the
 // hello; but that list it shows to GetConfigForClient, before it chooses, and not
 // a copy of it. What the client has said, and what both sides hash, is the hello's
