@@ -2,6 +2,7 @@ package ca
 
 import (
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -21,8 +22,9 @@ func (a *Authority) WriteFiles(dir string) (certFile string, err error) {
 // names. The name is the certificate's common name, or "leaf" if it has none, as
 // where a host's name is longer than 64 bytes; what a file name cannot have in it
 // is "_" (also the "*" of a wildcard). Files that are there already
-// are replaced, as when a server's certificate is renewed. Without a private key,
-// as [Authority.SignRequest] has none, keyFile is "".
+// are replaced, each in one step, as when a server's certificate is renewed; only
+// their owner can read keys. Without a private key, as [Authority.SignRequest] has
+// none, keyFile is "".
 func (c *Certificate) WriteFiles(dir string) (certFile, keyFile string, err error) {
 	leaf, err := c.leaf()
 	if err != nil {
@@ -56,8 +58,24 @@ func fileName(leaf *x509.Certificate) string {
 }
 
 func writeFile(name string, content []byte, mode os.FileMode) error {
-	if err := os.WriteFile(name, content, mode); err != nil {
-		return fmt.Errorf("ca: writing files: %w", err)
+	if err := replaceFile(name, content, mode); err != nil {
+		return fmt.Errorf("ca: writing files: %s: %w", name, err)
 	}
 	return nil
+}
+
+// replaceFile puts a new file in the place of an old one in one step: whose mode
+// does not remain, and who is reading it reads on in it.
+func replaceFile(name string, content []byte, mode os.FileMode) error {
+	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // where it did not become name
+	_, err = f.Write(content)
+	err = errors.Join(err, f.Chmod(mode), f.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), name)
 }

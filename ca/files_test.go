@@ -3,6 +3,7 @@ package ca_test
 import (
 	"crypto/ed25519"
 	"crypto/tls"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -38,6 +39,44 @@ func TestWriteFiles(t *testing.T) {
 		if err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 			t.Errorf("%s: key file has mode %v, error %v", c.identity, info.Mode(), err)
 		}
+	}
+}
+
+// A key is its owner's alone also where a file was that anyone could read, and
+// who reads a file while it is replaced gets all of the old one.
+func TestWriteFilesReplaces(t *testing.T) {
+	dir := t.TempDir()
+	authority := ca.New(t, nil)
+	const old = "old"
+	keyFile := filepath.Join(dir, "a.test-key.pem")
+	write(t, keyFile, []byte(old))
+	if err := os.Chmod(keyFile, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	reader, err := os.Open(keyFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	if runtime.GOOS == "windows" {
+		reader.Close() // there what is open cannot be replaced
+	}
+	certFile, _, err := authority.Issue("a.test").WriteFiles(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if runtime.GOOS != "windows" {
+		if got, err := io.ReadAll(reader); string(got) != old {
+			t.Errorf("who had opened the old file read %q, error %v", got, err)
+		}
+		for name, want := range map[string]os.FileMode{certFile: 0o644, keyFile: 0o600} {
+			if info, err := os.Stat(name); err != nil || info.Mode().Perm() != want {
+				t.Errorf("%s has mode %v, want %v, error %v", name, info.Mode(), want, err)
+			}
+		}
+	}
+	if files, err := os.ReadDir(dir); len(files) != 2 {
+		t.Errorf("files %v, want the two alone, error %v", files, err)
 	}
 }
 

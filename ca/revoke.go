@@ -79,6 +79,11 @@ func (r *register) authority(keyID []byte) (signingCA, bool) {
 func (r *register) entry(issuer signingCA, serial *big.Int) *x509.RevocationListEntry {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	return r.find(issuer, serial)
+}
+
+// find is called with r.mu held.
+func (r *register) find(issuer signingCA, serial *big.Int) *x509.RevocationListEntry {
 	for _, entry := range r.revoked[string(issuer.cert.SubjectKeyId)] {
 		if entry.SerialNumber.Cmp(serial) == 0 {
 			return &entry
@@ -97,19 +102,21 @@ func (a *Authority) Revoke(cert *x509.Certificate, reason Reason) error {
 	if err != nil {
 		return fmt.Errorf("ca: revoking: %w", err)
 	}
-	if a.revoked.entry(issuer, cert.SerialNumber) == nil {
-		a.revoked.add(issuer, x509.RevocationListEntry{
-			SerialNumber:   cert.SerialNumber,
-			RevocationTime: time.Now().UTC().Truncate(time.Second),
-			ReasonCode:     int(reason),
-		})
-	}
+	a.revoked.add(issuer, x509.RevocationListEntry{
+		SerialNumber:   cert.SerialNumber,
+		RevocationTime: time.Now().UTC().Truncate(time.Second),
+		ReasonCode:     int(reason),
+	})
 	return nil
 }
 
+// add keeps the first entry of a serial number.
 func (r *register) add(issuer signingCA, entry x509.RevocationListEntry) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.find(issuer, entry.SerialNumber) != nil {
+		return
+	}
 	if r.revoked == nil {
 		r.revoked = make(map[string][]x509.RevocationListEntry)
 	}

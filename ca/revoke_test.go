@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -67,6 +68,29 @@ func TestRevocationLists(t *testing.T) {
 			t.Errorf("the second list has number %d, the first %d", again["N"].Number, got["N"].Number)
 		}
 	})
+}
+
+// RFC 5280, section 5.1: a list names each certificate once.
+func TestRevokingAtOnce(t *testing.T) {
+	authority := ca.New(t, nil)
+	for range 20 {
+		leaf := authority.Issue("a.test").Leaf
+		begin := make(chan struct{})
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				<-begin
+				if err := authority.Revoke(leaf, ca.Superseded); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		close(begin)
+		all.Wait()
+	}
+	if n := len(lists(t, authority)["wiretest CA"].RevokedCertificateEntries); n != 20 {
+		t.Errorf("the list names %d certificates, of 20 that were revoked", n)
+	}
 }
 
 func TestRevokingWhatOthersIssued(t *testing.T) {
