@@ -54,13 +54,14 @@ func (m mode) load(t *testing.T) *visit {
 	t.Helper()
 	site := origin.New(t, nil)
 	v := &visit{mode: m, site: site, ledger: site.Log()}
-	presented, err := site.CA().Leaf()
+	authority, identities := site.CA(), []string(nil)
 	cfg := &chrome.Config{NetLog: filepath.Join(t.ArtifactDir(), fileName(m.name))}
 	if m.client != nil {
 		proxy := mitm.New(t, &mitm.Config{RootCAs: site.CA().Pool(), Downstream: *m.client})
 		v.ledger, cfg.Proxy = proxy.Log(), proxy.URL
-		presented, err = proxy.CA().Leaf("127.0.0.1")
+		authority, identities = proxy.CA(), []string{"127.0.0.1"}
 	}
+	presented, err := authority.Leaf(identities...)
 	require.NoError(t, err)
 	v.run(t, cfg, presented)
 	return v

@@ -2,6 +2,8 @@ package hotspot
 
 import (
 	"bufio"
+	"context"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -64,7 +66,9 @@ func TestFixProxyThatStrips(t *testing.T) {
 			// The hotspot leads all of TCP to the gateway.
 			tr := s.site.Transport(network.Host("phone.test"))
 			tr.TLSClientConfig.RootCAs = gateway.CA().Pool()
-			tr.DialContext = redirected(network.Host("phone.test").DialContext, strings.TrimPrefix(gateway.URL, "https://"))
+			tr.DialContext = func(ctx context.Context, tcp, _ string) (net.Conn, error) {
+				return network.Host("phone.test").DialContext(ctx, tcp, strings.TrimPrefix(gateway.URL, "https://"))
+			}
 			s.browser.Transport = tr
 
 			assert.Equal(t, alpn.H2, s.visit("/small").protocol)

@@ -17,8 +17,8 @@ import (
 // exactly, and times never under their limit.
 func TestOnSockets(t *testing.T) {
 	t.Parallel()
-	const near, patience = 20 * time.Millisecond, 3 * time.Second
-	s := arrive(t, linkdelay.NewLoopback(t, linkdelay.RTT(near)), &origin.HTTP3{})
+	const short, patience = 20 * time.Millisecond, 3 * time.Second
+	s := arrive(t, linkdelay.NewLoopback(t, linkdelay.RTT(short)), &origin.HTTP3{})
 	tr := s.site.HTTP3Transport(s.network.Host("phone.test"))
 	tr.QUICConfig = &quic.Config{HandshakeIdleTimeout: patience, MaxIdleTimeout: patience}
 	s.browser.HTTP3 = h3.Browser(tr)
@@ -28,10 +28,10 @@ func TestOnSockets(t *testing.T) {
 		is := s.visit(path)
 		assert.Equal(t, alpn.H3, is.protocol, "%s: %v", path, is)
 		assert.Equal(t, "whole", is.end, "%s: %v", path, is)
-		assert.GreaterOrEqual(t, is.took, 2*near, path)
+		assert.GreaterOrEqual(t, is.took, 2*short, path)
 	}
 
-	s.setLink(lossy(linkdelay.RTT(near), 1))
+	s.setLink(lossy(linkdelay.RTT(short), 1))
 	small := s.visit("/small")
 	assert.Equal(t, "whole", small.end, "%v", small)
 	stuck := s.visit("/large")

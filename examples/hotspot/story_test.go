@@ -37,7 +37,7 @@ func TestStory(t *testing.T) {
 		p.small(t, small)
 		p.large(t, large)
 		assert.Equal(t, "whole", tcp.end, "%s, by TCP", p.name)
-		near(t, tcp.took, 3*tcp.firstByte, p.name+": TCP, TLS and one round trip for all of it")
+		near(t, 3*tcp.firstByte, tcp.took, p.name+": TCP, TLS and one round trip for all of it")
 		row(p.name, "small", small)
 		row(p.name, "16 kB", large)
 		if t.Failed() {

@@ -54,11 +54,16 @@ type visit struct {
 // batch, or the document and then 49 of them.
 func (m mode) load(t *testing.T, network *linkdelay.Network, withDocument bool) *visit {
 	t.Helper()
-	site := m.site(t, network, &origin.Config{Page: &origin.Page{Images: 50 - btoi(withDocument)}})
-	cfg := m.browser(t, network, site)
-	cfg.URLs = site.Assets()
+	images := 50
 	if withDocument {
-		cfg.URL, cfg.URLs = site.URL, nil
+		images = 49
+	}
+	site := m.site(t, network, &origin.Config{Page: &origin.Page{Images: images}})
+	cfg := m.browser(t, network, site)
+	if withDocument {
+		cfg.URL = site.URL
+	} else {
+		cfg.URLs = site.Assets()
 	}
 	page, err := pageload.Load(t.Context(), cfg)
 	require.NoError(t, err)
@@ -123,13 +128,6 @@ func (m mode) host() string {
 	return strings.NewReplacer("/", "", ".", "", ",", "", " ", "-").Replace(m.name) + ".test"
 }
 
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
 // handshakes counts those of TLS that were resumed, or those that were not.
 func handshakes(log *netlog.Log, resumed bool) (n int) {
 	for _, c := range log.Connections() {
@@ -142,7 +140,9 @@ func handshakes(log *netlog.Log, resumed bool) (n int) {
 
 func streams(log *netlog.Log) (n int) {
 	for _, q := range log.Requests() {
-		n += btoi(q.Stream > 0 || q.Protocol == alpn.H3) // whose first stream has the number 0
+		if q.Stream > 0 || q.Protocol == alpn.H3 { // whose first stream has the number 0
+			n++
+		}
 	}
 	return n
 }
@@ -150,7 +150,9 @@ func streams(log *netlog.Log) (n int) {
 // connections counts those of a network, "tcp" or "udp", that were used.
 func connections(log *netlog.Log, network string) (n int) {
 	for _, c := range log.Connections(netlog.Used()) {
-		n += btoi(c.Network == network)
+		if c.Network == network {
+			n++
+		}
 	}
 	return n
 }

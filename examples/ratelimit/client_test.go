@@ -37,12 +37,9 @@ func (f *follower) read(ctx context.Context) error {
 	var all sync.WaitGroup
 	for i := range f.workers {
 		all.Go(func() {
-			// In virtual time this is what keeps their order.
-			if err := pause(ctx, time.Duration(i+1)); err == nil {
-				err = f.work(ctx, n)
-				if err != nil {
-					cancel(err)
-				}
+			pause(ctx, time.Duration(i+1)) // in virtual time this is what keeps their order
+			if err := f.work(ctx, n); err != nil {
+				cancel(err)
 			}
 		})
 	}
