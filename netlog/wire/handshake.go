@@ -30,7 +30,7 @@ func HandshakeServer(ctx context.Context, conn net.Conn, cfg *tls.Config, rec *n
 	}
 	hello := &helloRecorder{cfg: cfg, rec: rec}
 	tlsConn := tls.Server(conn, hello.config())
-	if err := tlsConn.HandshakeContext(ctx); err != nil {
+	if err := shakeHands(ctx, tlsConn); err != nil {
 		return nil, failed(ctx, conn, rec, clientSide, err)
 	}
 	state := tlsConn.ConnectionState()
@@ -62,11 +62,24 @@ func HandshakeClient(ctx context.Context, conn net.Conn, cfg *tls.Config, rec *n
 		c.ServerName = sniOf(cfg.ServerName)
 	})
 	tlsConn := tls.Client(conn, cfg)
-	if err := tlsConn.HandshakeContext(ctx); err != nil {
+	if err := shakeHands(ctx, tlsConn); err != nil {
 		return nil, failed(ctx, conn, rec, serverSide, err)
 	}
 	RecordClient(tlsConn.ConnectionState(), rec)
 	return tlsConn, nil
+}
+
+// shakeHands is HandshakeContext, which says that ctx has ended also where the
+// handshake had failed by itself just before: then it says why.
+func shakeHands(ctx context.Context, c *tls.Conn) error {
+	err := c.HandshakeContext(ctx)
+	if err == nil || ctx.Err() == nil {
+		return err
+	}
+	if before := c.Handshake(); before != nil && !isOwnClose(before) { // it is not tried again
+		return before
+	}
+	return err
 }
 
 // RecordClient writes into rec what the client's side of a handshake agreed on,
@@ -140,7 +153,7 @@ func blame(ctx context.Context, other peer, cause error) string {
 	var op *net.OpError
 	var header tls.RecordHeaderError
 	switch {
-	case ctx.Err() != nil:
+	case ctx.Err() != nil && (errors.Is(cause, ctx.Err()) || isOwnClose(cause)):
 		return fmt.Sprintf("the %s gave up", other.other())
 	case errors.As(cause, &op) && op.Op == "remote error":
 		return fmt.Sprintf("the %s refused", other)

@@ -265,6 +265,39 @@ func TestHandshakeEndsWithItsContext(t *testing.T) {
 	})
 }
 
+// A server that refused a client and is closed at once has refused it.
+func TestHandshakeThatFailedBeforeItsContextEnded(t *testing.T) {
+	authority := ca.New(t, nil)
+	cfg := authority.ServerTLS()
+	cfg.NextProtos = []string{"h2"}
+	for range 32 { // crypto/tls says in about every second run that the context has ended
+		client, server := net.Pipe()
+		ctx, closeServer := context.WithCancel(t.Context())
+		rec := new(netlog.Log).Open(netlog.Connection{})
+		refused := make(chan error, 1)
+		go func() {
+			_, err := wire.HandshakeServer(ctx, &lastWords{server, closeServer}, cfg, rec)
+			refused <- err
+		}()
+		offer := authority.ClientTLS()
+		offer.ServerName, offer.NextProtos = "a.test", []string{"spdy/3"}
+		require.Error(t, tls.Client(client, offer).Handshake())
+		require.ErrorContains(t, <-refused, "TLS handshake: the server refused: ")
+		require.Contains(t, rec.Connection().CloseReason, "TLS handshake: the server refused: ")
+	}
+}
+
+// lastWords ends a context when something was written.
+type lastWords struct {
+	net.Conn
+	end func()
+}
+
+func (c *lastWords) Write(p []byte) (int, error) {
+	defer c.end()
+	return c.Conn.Write(p)
+}
+
 func TestHandshakeWithoutConfig(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
 		client, server := connected(t, w)
