@@ -154,10 +154,10 @@ func TestCalm(t *testing.T) {
 // Ten at once, whose handlers begin in any order: of each connection no more than
 // four are served, of the first just four, and what is served is served once.
 func TestCalmInAnyOrder(t *testing.T) {
-	for range 20 {
+	for range 10 {
 		synctest.Test(t, func(t *testing.T) {
 			network := linkdelay.NewNetwork(t, linkdelay.RTT(10*time.Millisecond))
-			s := origin.New(t, &origin.Config{Net: network.Host("origin.test"), ALPN: alpn.Only(alpn.H2), Handler: origin.Calm(4, hello)})
+			s := origin.New(t, &origin.Config{Net: network.Host("origin.test"), Plain: true, ALPN: alpn.Only(alpn.H2), Handler: origin.Calm(4, hello)})
 			client := &http.Client{Transport: s.Transport(network.Host("pc.test"))}
 			get(t, client, s.URL)
 			var all sync.WaitGroup

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -94,6 +95,7 @@ func (d *dialer) secure(ctx context.Context, conn net.Conn, rec *netlog.Connecti
 	}
 	if proxy != nil {
 		if err := d.tunnel(ctx, conn, host, proxy); err != nil {
+			err = fmt.Errorf("proxy: CONNECT %s: %w", host, err)
 			conn.Close()
 			rec.Close(err.Error())
 			return nil, err
@@ -121,21 +123,26 @@ func tlsToProxy(ctx context.Context, conn net.Conn, cfg *tls.Config, rec *netlog
 // tunnel asks the proxy for a tunnel to host (RFC 9110, section 9.3.6).
 func (d *dialer) tunnel(ctx context.Context, conn net.Conn, host string, proxy *url.URL) error {
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
-	defer stop()
+	resp, err := d.connectThrough(conn, host, proxy)
+	switch {
+	case !stop():
+		return fmt.Errorf("given up: %w", context.Cause(ctx))
+	case err != nil:
+		return err
+	case resp.StatusCode/100 != 2:
+		return errors.New(resp.Status)
+	}
+	return nil
+}
+
+func (d *dialer) connectThrough(conn net.Conn, host string, proxy *url.URL) (*http.Response, error) {
 	req := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: host}, Host: host, Header: d.connectHeader(proxy)}
 	if err := req.Write(conn); err != nil {
-		return fmt.Errorf("proxy: CONNECT %s: %w", host, err)
+		return nil, err
 	}
 	// The proxy must not speak before the client does, so the reader can hold
 	// nothing beyond the answer's head.
-	resp, err := http.ReadResponse(bufio.NewReader(conn), req)
-	if err != nil {
-		return fmt.Errorf("proxy: CONNECT %s: %w", host, err)
-	}
-	if resp.StatusCode/100 != 2 {
-		return fmt.Errorf("proxy: CONNECT %s: %s", host, resp.Status)
-	}
-	return nil
+	return http.ReadResponse(bufio.NewReader(conn), req)
 }
 
 func (d *dialer) connectHeader(proxy *url.URL) http.Header {

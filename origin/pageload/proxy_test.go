@@ -2,7 +2,9 @@ package pageload_test
 
 import (
 	"bufio"
+	"context"
 	"encoding/base64"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -114,6 +116,33 @@ func TestTunnelRefused(t *testing.T) {
 	c := page.Log.Connections()[0]
 	assert.Equal(t, want, c.CloseReason)
 	assert.False(t, c.Used())
+}
+
+// A proxy that takes CONNECT and says nothing: the load that is given up says so,
+// and so does the record of its connection.
+func TestSilentTunnel(t *testing.T) {
+	ln := listen(t)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	done := make(chan struct{})
+	go func() { // ends with the connection; waited for below
+		defer close(done)
+		conn, err := ln.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		http.ReadRequest(bufio.NewReader(conn))
+		cancel(errors.New("enough"))
+		io.Copy(io.Discard, conn)
+	}()
+	t.Cleanup(func() { ln.Close(); <-done })
+	page, err := pageload.Load(ctx, &pageload.Config{
+		URL:       "https://far.test",
+		Transport: &http.Transport{Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: ln.Addr().String()})},
+	})
+	assert.EqualError(t, err, "pageload: GET https://far.test: enough")
+	assert.Equal(t, "proxy: CONNECT far.test:443: given up: wire: pool: closed", page.Log.Connections()[0].CloseReason)
+	assert.Equal(t, "enough", page.Log.Requests()[0].Err)
 }
 
 func TestProxyOfAnotherKind(t *testing.T) {
