@@ -74,14 +74,14 @@ func (cfg *Config) plan() (*plan, error) {
 		return nil, fmt.Errorf("pageload: Config.HeadStart: %v is negative", cfg.HeadStart)
 	}
 	p := &plan{
-		http3:        cfg.HTTP3,
-		alternatives: cmp.Or(cfg.Alternatives, new(Alternatives)),
-		headStart:    cfg.HeadStart,
-
 		transport: cfg.Transport,
 		perHost:   cmp.Or(cfg.PerHost, DefaultPerHost),
 		header:    cfg.Header.Clone(),
 		log:       cmp.Or(cfg.Log, new(netlog.Log)),
+
+		http3:        cfg.HTTP3,
+		alternatives: cmp.Or(cfg.Alternatives, new(Alternatives)),
+		headStart:    cfg.HeadStart,
 	}
 	if p.header == nil {
 		p.header = make(http.Header)

@@ -1,6 +1,7 @@
 package pageload
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"golang.org/x/net/http2"
@@ -164,7 +166,7 @@ func (f *fetch) request(ctx context.Context, at *url.URL, lease *wire.Lease) *ht
 	if at.Scheme == "http" && lease.Conn.Record().Connection().Proxy != "" {
 		// To a proxy the request line has the absolute form (RFC 9112,
 		// section 3.2.2), which net/http writes from an opaque URL.
-		req.URL.Opaque = "//" + at.Host + at.EscapedPath()
+		req.URL.Opaque = "//" + at.Host + cmp.Or(at.EscapedPath(), "/")
 	}
 	return req
 }
@@ -227,11 +229,12 @@ func (f *fetch) recordStall(at *url.URL, lease *wire.Lease, id int64) {
 	})
 }
 
-// hostPort is u's host with its port, the scheme's where it names none.
+// hostPort is u's host in small letters with its port, the scheme's where it names
+// none.
 func hostPort(u *url.URL) string {
 	port := u.Port()
 	if port == "" {
 		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
 	}
-	return net.JoinHostPort(u.Hostname(), port)
+	return net.JoinHostPort(strings.ToLower(u.Hostname()), port)
 }

@@ -342,3 +342,16 @@ func TestWhatIsAlwaysRefusedFails(t *testing.T) {
 		netlog.RequireConnections(t, page.Log, 1, alpn.H2)
 	})
 }
+
+// A host is one however it is spelled (RFC 3986, section 6.2.2.1).
+func TestHostsAreOfNoCase(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network := linkdelay.NewNetwork(t, linkdelay.Link{})
+		site := origin.New(t, &origin.Config{Net: network.Host("origin.test"), ALPN: alpn.Only(alpn.H2), Page: &origin.Page{Images: 2}})
+		batch := site.Assets()
+		batch[1] = strings.Replace(batch[1], "origin.test", "Origin.TEST", 1)
+		page, err := pageload.Load(t.Context(), &pageload.Config{URLs: batch, Transport: site.Transport(network.Host("pc.test"))})
+		require.NoError(t, err)
+		netlog.RequireConnections(t, page.Log, 1, alpn.H2)
+	})
+}
