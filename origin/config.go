@@ -92,7 +92,8 @@ type Config struct {
 	ConnectionFaults []ConnectionFault
 
 	// IdleTimeout is after how long without a request a connection is closed. 0
-	// is never. With IdleReset it is reset, where it can be.
+	// is never; but a TLS handshake is given up after 30 s. With IdleReset the
+	// connection is reset, where it can be.
 	IdleTimeout time.Duration
 	IdleReset   bool
 
