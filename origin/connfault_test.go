@@ -118,6 +118,36 @@ func TestIdleConnectionsAreClosed(t *testing.T) {
 	}
 }
 
+// An answer that its client is slow to read is no rest, though its handler has
+// returned: what is left of it waits for the window of the stream.
+func TestAnAnswerThatWaitsIsNoRest(t *testing.T) {
+	const window = 1 << 16
+	synctest.Test(t, func(t *testing.T) {
+		network := linkdelay.NewNetwork(t, linkdelay.Link{})
+		returned := make(chan time.Time, 1)
+		s := origin.New(t, &origin.Config{
+			Net: network.Host("origin.test"), ALPN: alpn.Only(alpn.H2), IdleTimeout: 2 * time.Second,
+			Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				io.CopyN(w, origin.Content(window), window)
+				io.WriteString(w, "the rest")
+				returned <- time.Now()
+			}),
+		})
+		tr := s.Transport(network.Host("pc.test"))
+		tr.HTTP2 = &http.HTTP2Config{MaxReceiveBufferPerStream: window}
+		start := time.Now()
+		resp := must((&http.Client{Transport: tr}).Get(s.URL))
+		defer resp.Body.Close()
+		time.Sleep(7 * time.Second)
+		require.Equal(t, start, <-returned)
+		body, err := io.ReadAll(resp.Body)
+		assert.NoError(t, err)
+		assert.Equal(t, content(window)+"the rest", string(body))
+		time.Sleep(time.Minute)
+		assert.Equal(t, 9*time.Second, s.Log().Connections()[0].Closed.Sub(start), "seven until it was read, and a rest of two")
+	})
+}
+
 // The client does not wait for settings; the answer waits with them.
 func TestLateSettings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

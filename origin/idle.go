@@ -2,6 +2,7 @@ package origin
 
 import (
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,10 +21,11 @@ type idler struct {
 
 // idleConn is guarded by idler.mu.
 type idleConn struct {
-	end     func() // ends the connection
-	serving int
-	timer   *time.Timer    // runs out when the rest has been too long; nil while there is none
-	ending  sync.WaitGroup // calls of end
+	end     func()                  // ends the connection
+	serving int                     // handlers
+	open    []*netlog.RequestRecord // what was not answered to its end, when that was last looked at
+	timer   *time.Timer             // runs out when the rest has been too long; nil while there is none
+	ending  sync.WaitGroup          // calls of end
 }
 
 func newIdler(after time.Duration, hard bool) *idler {
@@ -63,11 +65,7 @@ func (i *idler) rest(conn *idleConn) {
 	var timer *time.Timer
 	timer = time.AfterFunc(i.after, func() {
 		i.mu.Lock()
-		due := conn.timer == timer // else it ran out while a request came that is over by now
-		if due {
-			conn.timer = nil
-			conn.ending.Add(1)
-		}
+		due := i.isDue(conn, timer)
 		i.mu.Unlock()
 		if due {
 			defer conn.ending.Done()
@@ -75,6 +73,39 @@ func (i *idler) rest(conn *idleConn) {
 		}
 	})
 	conn.timer = timer
+}
+
+// isDue reports whether the rest that has run out with timer ends the connection. It
+// needs mu.
+func (i *idler) isDue(conn *idleConn, timer *time.Timer) bool {
+	if conn.timer != timer {
+		return false // a request came in that moment, and is over by now
+	}
+	if left := i.after - conn.rested(); left > 0 {
+		timer.Reset(left)
+		return false
+	}
+	conn.timer = nil
+	conn.ending.Add(1)
+	return true
+}
+
+// rested is for how long there has been nothing to answer. The end of an answer may
+// go out long after its handler has returned, to a client that is slow to read. It
+// needs mu, and to be called when a rest has run out.
+func (conn *idleConn) rested() time.Duration {
+	var last time.Time
+	for _, q := range conn.open {
+		end := q.Request().End
+		if end.IsZero() {
+			return 0
+		}
+		if end.After(last) {
+			last = end
+		}
+	}
+	conn.open = nil
+	return time.Since(last)
 }
 
 // wake needs mu.
@@ -85,14 +116,22 @@ func (conn *idleConn) wake() {
 	}
 }
 
-func (i *idler) begin(rec *netlog.ConnectionRecord) {
+// begin is told of a handler that begins; q is nil for CONNECT on HTTP/1.1.
+func (i *idler) begin(rec *netlog.ConnectionRecord, q *netlog.RequestRecord) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if conn := i.conns[rec]; conn != nil {
-		conn.serving++
-		conn.wake()
+	conn := i.conns[rec]
+	if conn == nil {
+		return
+	}
+	conn.serving++
+	conn.wake()
+	if q != nil {
+		conn.open = append(slices.DeleteFunc(conn.open, isOver), q)
 	}
 }
+
+func isOver(q *netlog.RequestRecord) bool { return !q.Request().End.IsZero() }
 
 func (i *idler) end(rec *netlog.ConnectionRecord) {
 	i.mu.Lock()

@@ -179,7 +179,7 @@ func (s *Server) watched(next http.Handler) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		rec := wire.ConnectionOf(r)
-		s.idler.begin(rec)
+		s.idler.begin(rec, wire.RequestOf(r))
 		defer s.idler.end(rec)
 		next.ServeHTTP(w, r)
 	})
