@@ -24,7 +24,7 @@ type Result struct {
 // an error status is an answer. A request without one makes Load return an
 // error that names the first such, beside the Result: the rest was loaded. By TCP
 // one that the server has refused unprocessed, or whose connection had carried others
-// and was gone, is sent three times before it counts as such.
+// and was gone, is sent up to three times before it counts as such.
 func Load(ctx context.Context, cfg *Config) (*Result, error) {
 	p, err := cfg.plan()
 	if err != nil {
