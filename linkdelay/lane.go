@@ -1,10 +1,6 @@
 package linkdelay
 
-import (
-	"time"
-
-	"example.com/wiretest/linkdelay/internal/sender"
-)
+import "example.com/wiretest/linkdelay/internal/sender"
 
 // lane is one direction of a wire. The wire's mutex guards it.
 type lane struct {
@@ -63,10 +59,6 @@ func (t *track) set(p Path, key sender.Key, now instant) {
 		t.bursts = bursts{Burst: p.Burst, key: key, start: now}
 	}
 }
-
-// delay is how long what is sent now will travel, but for Jitter. What is on
-// its way already keeps its time.
-func (l *lane) delay(k kind) time.Duration { return l.track(k).path.Delay }
 
 // line is what carries a way's packets now.
 func (w *way) line() *line {

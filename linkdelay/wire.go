@@ -3,7 +3,6 @@ package linkdelay
 import (
 	"sync"
 	"testing"
-	"time"
 )
 
 // pair is two hosts, in the order of their names.
@@ -71,9 +70,9 @@ func (w *wire) set(from string, link Link) {
 	link = link.clone()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.play(w.clock.now())
-	w.up, w.seed, w.link = w.from(from), link.Seed, link
 	now := w.clock.now()
+	w.play(now)
+	w.up, w.seed, w.link = w.from(from), link.Seed, link
 	w.lanes[w.up].set(link.Up, link.Seed, now)
 	w.lanes[1-w.up].set(link.Down, link.Seed, now)
 	for _, f := range w.open {
@@ -114,13 +113,6 @@ func (w *wire) play(now instant) {
 		w.lanes[i].tracks[datagrams].line.depart(now)
 	}
 	w.eachStream(func(s *stream) { s.play(now) })
-}
-
-// delay is how long what is sent now by a lane will travel, but for Jitter.
-func (w *wire) delay(lane int, k kind) time.Duration {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.lanes[lane].track(k).path.Delay
 }
 
 // reportTo prints the seed and the last events if the test has failed and there

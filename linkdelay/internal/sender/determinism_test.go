@@ -216,7 +216,7 @@ func settle(t testing.TB, s *Sender) {
 	for s.Next() != Never {
 		s.Advance(s.Next())
 	}
-	require.True(t, s.Idle(s.now), "something is never acknowledged")
+	require.True(t, idle(s), "something is never acknowledged")
 	require.Equal(t, s.written, s.acked)
 	require.Zero(t, s.sackedOut, "sackedOut")
 	require.Zero(t, s.lostOut, "lostOut")

@@ -16,17 +16,6 @@ const (
 	ackRetries = 5 // of the SYN-ACK
 )
 
-// Dial plays a handshake that begins now, on the paths there and back. Not ok
-// is that nothing was heard when the dialler gave up, in the instant that
-// Established says, 127 seconds later.
-func Dial(now Instant, there, back Path) (d Dialled, ok bool) {
-	h := NewHandshake(now, there, back)
-	for !h.Over() {
-		h.Step()
-	}
-	return h.Result()
-}
-
 // Window is the initial window after this handshake: one segment if more than
 // one transmission was lost (RFC 5681, section 3.1, as RFC 6298, section 5.7,
 // and Linux temper it), else segments.
@@ -52,8 +41,7 @@ func (r *retry) send() (attempt int) {
 	return r.sent - 1
 }
 
-// Handshake is a Dial that is played step by step, on paths that may change
-// while it goes on.
+// Handshake is played step by step, on paths that may change while it goes on.
 type Handshake struct {
 	there, back Path
 	syn, answer retry
@@ -63,7 +51,8 @@ type Handshake struct {
 	failed      bool
 }
 
-// NewHandshake begins now; nothing is sent before the first Step.
+// NewHandshake begins now, on the paths there and back; nothing is sent before
+// the first Step.
 func NewHandshake(now Instant, there, back Path) *Handshake {
 	h := &Handshake{there: there, back: back, established: Never}
 	h.syn = retry{at: now, wait: firstSYN, left: synRetries + 1}
@@ -84,7 +73,8 @@ func (h *Handshake) Next() Instant {
 	return at
 }
 
-// Result is for when it is Over; see Dial.
+// Result is for when it is Over. Not ok is that nothing was heard when the
+// dialler gave up, in the instant that Established says, after 127 seconds.
 func (h *Handshake) Result() (d Dialled, ok bool) {
 	resent := max(h.syn.sent-1, 0) + max(h.answer.sent-1, 0)
 	if h.failed {

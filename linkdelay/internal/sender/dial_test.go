@@ -24,7 +24,7 @@ func TestDial(t *testing.T) {
 	} {
 		there := &wire{delay: oneWay, drop: func(s Segment) bool { return s.Attempt < c.syns }}
 		back := &wire{delay: oneWay, drop: func(s Segment) bool { return s.Attempt < c.answers }}
-		d, ok := Dial(0, there, back)
+		d, ok := dialled(0, there, back)
 		assert.True(t, ok, c.name)
 		assert.Equal(t, Dialled{c.established, c.established + 50*ms, 2 * oneWay, c.resent}, d, c.name)
 		assert.Equal(t, c.windowOf10, d.Window(10), c.name)
@@ -34,14 +34,14 @@ func TestDial(t *testing.T) {
 func TestDiallingGivesUp(t *testing.T) {
 	nothing := func(Segment) bool { return true }
 	there := &wire{delay: oneWay, drop: nothing}
-	d, ok := Dial(5*ms, there, &wire{delay: oneWay})
+	d, ok := dialled(5*ms, there, &wire{delay: oneWay})
 	assert.False(t, ok)
 	assert.Equal(t, 5*ms+Instant(127*time.Second), d.Established)
 	assert.Equal(t, Never, d.Accepted)
 	assert.Len(t, there.sent, 7)
 
 	back := &wire{delay: oneWay, drop: nothing}
-	d, ok = Dial(0, &wire{delay: oneWay}, back)
+	d, ok = dialled(0, &wire{delay: oneWay}, back)
 	assert.False(t, ok)
 	assert.Equal(t, Instant(127*time.Second), d.Established)
 	assert.Len(t, back.sent, 6, "the listener gives up earlier")
@@ -49,7 +49,7 @@ func TestDiallingGivesUp(t *testing.T) {
 
 func TestDialOverADelayOfSeconds(t *testing.T) {
 	there, back := &wire{delay: 5 * time.Second}, &wire{delay: 2 * time.Second}
-	d, ok := Dial(0, there, back)
+	d, ok := dialled(0, there, back)
 	assert.True(t, ok)
 	assert.Equal(t, Instant(7*time.Second), d.Established)
 	assert.Equal(t, 7*time.Second, d.RTT)

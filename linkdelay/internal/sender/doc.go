@@ -34,7 +34,7 @@
 //     round trip at first, and RTTVAR half of it. The sender gives up after 15
 //     minutes or so.
 //   - FIN takes a place behind the data, and is lost and late like it.
-//   - [Dial] is the handshake: a lost SYN is sent again after a second, then two,
+//   - In a [Handshake] a lost SYN is sent again after a second, then two,
 //     four … (RFC 6298. Linux since 6.5 waits one second four times before it
 //     doubles.)
 //

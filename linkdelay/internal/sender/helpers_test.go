@@ -78,3 +78,15 @@ func finish(t testing.TB, s *Sender, now Instant, n int) Instant {
 
 // text is n bytes that are no TLS.
 func text(n int) []byte { return bytes.Repeat([]byte{'x'}, n) }
+
+// dialled plays a handshake that begins now.
+func dialled(now Instant, there, back Path) (Dialled, bool) {
+	h := NewHandshake(now, there, back)
+	for !h.Over() {
+		h.Step()
+	}
+	return h.Result()
+}
+
+// idle says that all that was written, and FIN if there is one, is acknowledged.
+func idle(s *Sender) bool { return s.out() == 0 && !s.waiting() }

@@ -85,7 +85,7 @@ func TestRequestsTakeAsLongAsByLinux(t *testing.T) {
 
 func TestDiallingTakesAsLongAsByLinux(t *testing.T) {
 	there := &wire{delay: oneWay, drop: func(s Segment) bool { return s.Attempt == 0 }}
-	d, ok := Dial(0, there, &wire{delay: oneWay})
+	d, ok := dialled(0, there, &wire{delay: oneWay})
 	require.True(t, ok)
 	row := kernelRow{what: "SYN", low: 1102, high: 1132, model: 1100}
 	row.check(t, d.Established)

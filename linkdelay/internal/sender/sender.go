@@ -117,12 +117,6 @@ func (s *Sender) Ended(now Instant) bool {
 	return s.ended
 }
 
-// Idle says that all that was written, and FIN if there is one, is acknowledged.
-func (s *Sender) Idle(now Instant) bool {
-	s.Advance(now)
-	return s.out() == 0 && !s.waiting()
-}
-
 // TimedOut says that retransmissions went unanswered for so long that the
 // sender gave up, as Linux does after 15 or so. Nothing is sent any more.
 func (s *Sender) TimedOut(now Instant) bool {

@@ -92,7 +92,7 @@ func TestTheBufferHoldsBackAWriter(t *testing.T) {
 	s.Write(0, text(buffer))
 	assert.Zero(t, s.Space(0))
 	assert.Equal(t, 100*ms, drain(s, false), "all is acknowledged")
-	assert.True(t, s.Idle(s.now))
+	assert.True(t, idle(s))
 	assert.Zero(t, s.Space(s.now), "nobody has read")
 	s.Read(s.now, 30_000)
 	assert.Equal(t, 30_000, s.Space(s.now))
