@@ -147,7 +147,8 @@ type Leg struct {
 
 	// StreamWindow and ConnWindow are how many bytes the other side may send on one
 	// stream of HTTP/2, and on all of a connection, before the proxy has passed them
-	// on (RFC 9113, section 6.9.2). 0 is net/http's choice.
+	// on (RFC 9113, section 6.9.2). 0 is net/http's choice. ConnWindow cannot be from 1
+	// to 65,534.
 	StreamWindow, ConnWindow int
 
 	// Speak is h2 or http/1.1: what the proxy speaks, whatever was negotiated, as
@@ -291,12 +292,14 @@ func (l *Leg) validate(downstream bool) error {
 	}{
 		{"MaxConcurrentStreams", l.MaxConcurrentStreams},
 		{"StreamWindow", l.StreamWindow},
-		{"ConnWindow", l.ConnWindow},
 		{"MaxConns", l.MaxConns},
 	} {
 		if err := wire.CheckCount(field.name, field.n); err != nil {
 			return err
 		}
+	}
+	if err := wire.CheckConnWindow("ConnWindow", l.ConnWindow); err != nil {
+		return err
 	}
 	if l.Speak != "" && !slices.Contains(spoken, l.Speak) {
 		return fmt.Errorf("Speak: %q: the proxy does not speak it, only %q", l.Speak, spoken)

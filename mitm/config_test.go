@@ -39,6 +39,7 @@ func TestMistakesAreNamedAtStart(t *testing.T) {
 			"mitm: downstream leg: TLS.GetConfigForClient: the proxy decides by CONNECT target and ALPN; set the other fields",
 		},
 		{mitm.Config{Downstream: mitm.Leg{MaxConcurrentStreams: -1}}, "mitm: downstream leg: MaxConcurrentStreams: -1: must be from 0 to 2147483647"},
+		{mitm.Config{Upstream: mitm.Leg{ConnWindow: 65_534}}, "mitm: upstream leg: ConnWindow: 65534: must be 0 or at least 65535 (RFC 9113, section 6.9.2)"},
 		{mitm.Config{Upstream: mitm.Leg{MaxConcurrentStreams: math.MaxInt32 + 1}}, "mitm: upstream leg: MaxConcurrentStreams: 2147483648: must be from 0 to 2147483647"},
 		{
 			mitm.Config{RootCAs: ca.New(t, nil).Pool(), Upstream: mitm.Leg{TLS: ca.New(t, nil).ClientTLS()}},

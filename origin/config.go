@@ -115,10 +115,6 @@ type Config struct {
 
 const defaultStreams = 256
 
-// leastConnWindow is what the window of an HTTP/2 connection begins with, and no
-// setting can lower. net/http would take less for nothing said.
-const leastConnWindow = 1<<16 - 1
-
 // resolved is a copy of c, nil or not, that has been checked and in which
 // every default is filled in.
 func (c *Config) resolved() (*Config, error) {
@@ -194,15 +190,15 @@ func (c *Config) validSizes() error {
 	}{
 		{"MaxConcurrentStreams", c.MaxConcurrentStreams},
 		{"StreamWindow", c.StreamWindow},
-		{"ConnWindow", c.ConnWindow},
 	} {
 		if err := wire.CheckCount("Config."+field.name, field.n); err != nil {
 			return err
 		}
 	}
+	if err := wire.CheckConnWindow("Config.ConnWindow", c.ConnWindow); err != nil {
+		return err
+	}
 	switch {
-	case c.ConnWindow > 0 && c.ConnWindow < leastConnWindow:
-		return fmt.Errorf("Config.ConnWindow: %d: must be 0 or at least %d (RFC 9113, section 6.9.2)", c.ConnWindow, leastConnWindow)
 	case c.Port < 0 || c.Port > math.MaxUint16:
 		return fmt.Errorf("Config.Port: %d: must be from 0 to %d", c.Port, math.MaxUint16)
 	case c.IdleTimeout < 0:

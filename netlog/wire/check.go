@@ -29,6 +29,16 @@ func CheckCount(field string, n int) error {
 	return nil
 }
 
+// CheckConnWindow is CheckCount for the window of an HTTP/2 connection: it begins
+// with 65,535 bytes, which no setting can lower (RFC 9113, section 6.9.2), and
+// net/http takes less for nothing said.
+func CheckConnWindow(field string, n int) error {
+	if n > 0 && n < defaultWindow {
+		return fmt.Errorf("%s: %d: must be 0 or at least %d (RFC 9113, section 6.9.2)", field, n, defaultWindow)
+	}
+	return CheckCount(field, n)
+}
+
 // CheckFaults says what is mistaken in the field's Faults.
 func CheckFaults(field string, all []Fault) error {
 	for i, f := range all {
