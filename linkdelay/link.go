@@ -18,8 +18,7 @@ type Path struct {
 	// of one connection, or between two sockets, keep their order nonetheless.
 	// It is at most Delay.
 	Jitter time.Duration
-	// Shape is how Jitter, which must be set then, is distributed; zero is
-	// Uniform.
+	// Shape is how Jitter is distributed; zero is Uniform. Normal needs a Jitter.
 	Shape Shape
 
 	// Rate is bits per second; zero is no limit. Headers do not count, nor does
