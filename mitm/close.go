@@ -10,6 +10,9 @@ import (
 	"example.com/wiretest/netlog/wire"
 )
 
+// proxyClosed is why a connection ended that was open at Close.
+const proxyClosed = "proxy closed"
+
 // Close cancels every request, ends every connection and tunnel of both legs
 // at once, closes the listeners and the idle connections of every Transport
 // that was given out. It waits for all of it, 5 seconds at most; then its error
@@ -69,8 +72,10 @@ func (p *Proxy) abortClients() {
 		all = append(all, c)
 	}
 	p.mu.Unlock()
+	for _, c := range all { // first, because one may be within another
+		c.rec.Close(proxyClosed)
+	}
 	for _, c := range all {
-		c.rec.Close("proxy closed")
 		inner(c.conn).Close() // a word of TLS could wait for a client that does not read
 	}
 }

@@ -84,7 +84,9 @@ func (p *Proxy) serveOuter(w http.ResponseWriter, r *http.Request) {
 // be reset.
 func (c *client) tunnel(t target, w http.ResponseWriter, r *http.Request, stream *wire.Stream) (reset bool) {
 	p := c.proxy
-	h2 := &h2Tunnel{w: w, rc: http.NewResponseController(w), stream: stream, ctx: r.Context()}
+	h2 := &h2Tunnel{w: w, rc: http.NewResponseController(w), stream: stream}
+	h2.ctx, h2.cancel = context.WithCancel(r.Context())
+	defer h2.cancel()
 	conn := newStreamConn(c.conn.LocalAddr(), c.conn.RemoteAddr(), r.Body, h2)
 	tunnel := p.newClient(conn, c.about(t, fmt.Sprintf(", stream %d", stream.ID())))
 	tunnel.mode = ExplicitTLS
@@ -106,7 +108,8 @@ type h2Tunnel struct {
 	w      http.ResponseWriter
 	rc     *http.ResponseController
 	stream *wire.Stream
-	ctx    context.Context // of the request
+	ctx    context.Context // of the request, until Interrupt
+	cancel context.CancelFunc
 }
 
 // accept answers CONNECT. A client that has gone is seen by who reads.
@@ -125,14 +128,15 @@ func (t *h2Tunnel) Write(p []byte) (int, error) {
 }
 
 func (t *h2Tunnel) CloseWrite() error {
-	if err := t.stream.Flushed(t.ctx); err != nil {
-		return err
+	if t.stream.Flushed(t.ctx) != nil || t.stream.CloseWrite() != nil {
+		return errLeft
 	}
-	return t.stream.CloseWrite()
+	return nil
 }
 
 // Interrupt resets the stream, which is all that net/http has for it.
 func (t *h2Tunnel) Interrupt() {
+	t.cancel()
 	t.stream.ResetAs(http2.ErrCodeConnect)
 	t.rc.SetWriteDeadline(time.Unix(1, 0))
 }

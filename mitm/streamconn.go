@@ -28,7 +28,7 @@ type streamConn struct {
 	write *deadline
 
 	mu       sync.Mutex // never held while waiting for who writes
-	writing  bool       // guarded by mu
+	writing  bool       // or ending; guarded by mu
 	halfShut bool       // guarded by mu
 	finished bool       // out must not be touched anymore; guarded by mu
 	reset    bool       // guarded by mu
@@ -41,7 +41,7 @@ type streamConn struct {
 type streamWriter interface {
 	Write(p []byte) (int, error) // returns when p was handed on
 	CloseWrite() error           // ends it, and leaves the other direction open
-	Interrupt()                  // ends a Write that waits, and all that follow
+	Interrupt()                  // ends a Write or CloseWrite that waits, and all that follow; does not wait
 }
 
 func newStreamConn(local, remote net.Addr, body io.ReadCloser, out streamWriter) *streamConn {
@@ -125,15 +125,21 @@ func (c *streamConn) Write(p []byte) (int, error) {
 	}
 	defer c.wrote()
 	n, err := c.out.Write(p)
-	switch {
-	case err == nil:
-		return n, nil
-	case isClosed(c.closed):
-		err = net.ErrClosed
-	case isClosed(c.write.wait()):
-		err = os.ErrDeadlineExceeded
+	if err != nil {
+		err = c.failed("write", c.interrupted(err))
 	}
-	return n, c.failed("write", err)
+	return n, err
+}
+
+// interrupted is why out has failed, which is c's own doing or err.
+func (c *streamConn) interrupted(err error) error {
+	switch {
+	case isClosed(c.closed):
+		return net.ErrClosed
+	case isClosed(c.write.wait()):
+		return os.ErrDeadlineExceeded
+	}
+	return err
 }
 
 func (c *streamConn) begin() error {
@@ -157,7 +163,7 @@ func (c *streamConn) wrote() {
 	c.writing = false
 }
 
-// interrupt ends a Write that waits, if there is one.
+// interrupt ends a Write or a CloseWrite that waits, if there is one.
 func (c *streamConn) interrupt() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -174,13 +180,25 @@ func (c *streamConn) CloseWrite() error {
 		return c.failed("close", net.ErrClosed)
 	}
 	defer func() { <-c.turn }()
+	if !c.beginEnd() {
+		return nil
+	}
+	defer c.wrote()
+	if err := c.out.CloseWrite(); err != nil {
+		return c.failed("close", c.interrupted(err))
+	}
+	return nil
+}
+
+// beginEnd reports whether there is something to end.
+func (c *streamConn) beginEnd() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.halfShut || c.finished {
-		return nil
+		return false
 	}
-	c.halfShut = true
-	return c.out.CloseWrite()
+	c.halfShut, c.writing = true, true
+	return true
 }
 
 // Close ends both directions. It does not wait.
@@ -197,7 +215,7 @@ func (c *streamConn) Close() error {
 // it is to be reset.
 func (c *streamConn) finish() (reset bool) {
 	c.Close()
-	c.turn <- struct{}{} // a Write that waited was interrupted
+	c.turn <- struct{}{} // who held it was interrupted
 	c.pump.Wait()
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -96,7 +96,7 @@ func (p *Proxy) dialEnded(ctx context.Context, err error) error {
 	case ctx.Err() == nil:
 		return bare(err)
 	case p.ctx.Err() != nil:
-		return errors.New("proxy closed")
+		return errors.New(proxyClosed)
 	}
 	return errLeft
 }
