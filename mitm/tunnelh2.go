@@ -6,8 +6,11 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"os"
+	"sync"
+	"time"
 
 	"golang.org/x/net/http2"
 )
@@ -20,13 +23,14 @@ func askTunnelH2(conn *tls.Conn, auth *url.Userinfo, address string) (net.Conn, 
 		return nil, err
 	}
 	body, words := io.Pipe()
-	ctx, cancel := context.WithCancel(context.Background())
+	said := newSaid(body)
+	ctx, cancel := context.WithCancel(said.traced(context.Background()))
 	req := (&http.Request{
 		Method: http.MethodConnect,
 		URL:    &url.URL{Scheme: "https", Host: address},
 		Host:   address,
 		Header: http.Header{"User-Agent": nil},
-		Body:   body,
+		Body:   said,
 	}).WithContext(ctx)
 	if auth != nil {
 		req.Header.Set("Proxy-Authorization", basic(auth))
@@ -41,7 +45,7 @@ func askTunnelH2(conn *tls.Conn, auth *url.Userinfo, address string) (net.Conn, 
 		cc.Close()
 		return nil, err
 	}
-	end := &h2Asked{words, func() {
+	end := &h2Asked{words, said, func() {
 		cancel()
 		resp.Body.Close()
 		cc.Close()
@@ -49,9 +53,31 @@ func askTunnelH2(conn *tls.Conn, auth *url.Userinfo, address string) (net.Conn, 
 	return &h2AskedConn{newStreamConn(conn.LocalAddr(), conn.RemoteAddr(), resp.Body, end), end}, nil
 }
 
+// said is what is sent to the proxy. It knows when no more of it will be.
+type said struct {
+	*io.PipeReader
+	over func()
+	done chan struct{} // closed when the end was handed to the connection, or nobody reads on
+}
+
+func newSaid(body *io.PipeReader) *said {
+	done := make(chan struct{})
+	return &said{body, sync.OnceFunc(func() { close(done) }), done}
+}
+
+func (s *said) traced(ctx context.Context) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { s.over() }})
+}
+
+func (s *said) Close() error {
+	defer s.over()
+	return s.PipeReader.Close()
+}
+
 // h2Asked writes to the proxy's end.
 type h2Asked struct {
 	words *io.PipeWriter
+	said  *said
 	end   func()
 }
 
@@ -74,12 +100,19 @@ type h2AskedConn struct {
 	out *h2Asked
 }
 
-// Close ends the stream as a whole one, and so the connection.
+// mostUnsaid is how long a Close waits for a proxy that reads nothing.
+const mostUnsaid = 250 * time.Millisecond
+
+// Close ends the stream as a whole one, and then the connection.
 func (c *h2AskedConn) Close() error {
 	c.once.Do(func() {
 		close(c.closed)
 		c.interrupt()
 		c.out.words.Close()
+		select {
+		case <-c.out.said.done:
+		case <-time.After(mostUnsaid):
+		}
 		c.out.end()
 		c.pump.Wait()
 	})
