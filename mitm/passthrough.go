@@ -57,10 +57,18 @@ func wrongHost(host string) string {
 		return "no host"
 	case strings.Contains(host, "*"):
 		return `"*" may only stand in front, as in "*.example.com"`
-	case strings.ContainsAny(host, " \t\r\n@?#"):
+	case strings.ContainsFunc(host, notInHost), strings.Contains(host, ":") && !isAddress(host):
 		return "not a host name"
 	}
 	return ""
+}
+
+// notInHost are control characters, and what ends a host in a URL.
+func notInHost(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune(`@?#/\`, r) }
+
+func isAddress(host string) bool {
+	_, err := netip.ParseAddr(host)
+	return err == nil
 }
 
 func (p pattern) matches(name, port string) bool {

@@ -44,6 +44,10 @@ func say(conn net.Conn, n int, words ...byte) ([]byte, error) {
 	if _, err := conn.Write(words); err != nil {
 		return nil, err
 	}
+	return hear(conn, n)
+}
+
+func hear(conn net.Conn, n int) ([]byte, error) {
 	answer := make([]byte, n)
 	if _, err := io.ReadFull(conn, answer); err != nil {
 		return nil, fmt.Errorf("answer to SOCKS5: %w", err)
@@ -70,18 +74,33 @@ func requestSocks(conn net.Conn, t target) error {
 	if err != nil {
 		return err
 	}
+	if answer[0] != socksVersion {
+		return fmt.Errorf("answered with % x, not SOCKS5", answer)
+	}
 	if reply := answer[1]; reply != replySucceeded {
 		return fmt.Errorf("SOCKS5: reply %d: %s", reply, replyName(reply))
 	}
-	size := map[byte]int{addressIPv4: 4, addressIPv6: 16}[answer[3]]
-	if answer[3] == addressName {
-		length, err := say(conn, 1)
+	return skipBound(conn, answer[3])
+}
+
+// skipBound reads the address that the proxy has bound, by its kind.
+func skipBound(conn net.Conn, kind byte) error {
+	size := 0
+	switch kind {
+	case addressIPv4:
+		size = 4
+	case addressIPv6:
+		size = 16
+	case addressName:
+		length, err := hear(conn, 1)
 		if err != nil {
 			return err
 		}
 		size = int(length[0])
+	default:
+		return fmt.Errorf("SOCKS5: the reply has an address of type %d, which is none", kind)
 	}
-	_, err = say(conn, size+2)
+	_, err := hear(conn, size+2)
 	return err
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"net/url"
@@ -125,12 +126,16 @@ func askTunnel(conn net.Conn, auth *url.Userinfo, address string) (net.Conn, err
 	if _, err := io.WriteString(conn, head+"\r\n"); err != nil {
 		return nil, err
 	}
-	reader := bufio.NewReader(conn)
+	limited := &io.LimitedReader{R: conn, N: maxHead}
+	reader := bufio.NewReader(limited)
 	resp, err := http.ReadResponse(reader, &http.Request{Method: http.MethodConnect})
-	if err != nil {
+	switch {
+	case err != nil && limited.N <= 0:
+		return nil, fmt.Errorf("head of the answer to CONNECT is longer than %d bytes", maxHead)
+	case err != nil:
 		return nil, err
-	}
-	if resp.StatusCode/100 == 2 {
+	case resp.StatusCode/100 == 2:
+		limited.N = math.MaxInt64 // what follows is the tunnel's
 		return ahead(conn, reader), nil
 	}
 	return nil, refusal(resp)

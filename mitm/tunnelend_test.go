@@ -5,8 +5,9 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"example.com/wiretest/alpn"
@@ -45,9 +46,40 @@ func TestClosedTunnelEndsWhole(t *testing.T) {
 					require.NoError(t, err)
 					require.NoError(t, conn.Close())
 					got := <-heard
-					assert.NoError(t, got.err)
-					assert.Equal(t, len(text), len(got.text))
+					if got.err != nil || len(got.text) != len(text) {
+						up := proxy.Log().Connections(mitm.Upstream)
+						t.Errorf("%d of %d bytes arrived, and then %v; the proxy: %s", len(got.text), len(text), got.err, up[len(up)-1].CloseReason)
+					}
 				}
+			})
+		})
+	}
+}
+
+// An origin that has more to say, or nothing and does not end, is not waited for.
+func TestClosedTunnelWaitsNotForEver(t *testing.T) {
+	for name, serve := range map[string]func(net.Conn){
+		"silent": func(conn net.Conn) {
+			io.Copy(io.Discard, conn)
+			time.Sleep(time.Minute)
+		},
+		"endless": func(conn net.Conn) {
+			for err := error(nil); err == nil; {
+				_, err = conn.Write(make([]byte, 10_000))
+				time.Sleep(time.Millisecond)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				network := linkdelay.NewNetwork(t, linkdelay.Link{})
+				addr := accepting(t, network.Host("origin.test"), serve)
+				proxy := mitm.New(t, &mitm.Config{Mode: mitm.ExplicitTLS, Net: network.Host("proxy.test"), Passthrough: []string{"origin.test"}})
+				conn, err := proxy.Tunnel(network.Host("pc.test"))(t.Context(), "tcp", addr)
+				require.NoError(t, err)
+				began := time.Now()
+				require.NoError(t, conn.Close())
+				require.Equal(t, 250*time.Millisecond, time.Since(began))
 			})
 		})
 	}

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
 	"os"
 	"sync"
@@ -23,14 +22,13 @@ func askTunnelH2(conn *tls.Conn, auth *url.Userinfo, address string) (net.Conn, 
 		return nil, err
 	}
 	body, words := io.Pipe()
-	said := newSaid(body)
-	ctx, cancel := context.WithCancel(said.traced(context.Background()))
+	ctx, cancel := context.WithCancel(context.Background())
 	req := (&http.Request{
 		Method: http.MethodConnect,
 		URL:    &url.URL{Scheme: "https", Host: address},
 		Host:   address,
 		Header: http.Header{"User-Agent": nil},
-		Body:   said,
+		Body:   body,
 	}).WithContext(ctx)
 	if auth != nil {
 		req.Header.Set("Proxy-Authorization", basic(auth))
@@ -45,7 +43,7 @@ func askTunnelH2(conn *tls.Conn, auth *url.Userinfo, address string) (net.Conn, 
 		cc.Close()
 		return nil, err
 	}
-	end := &h2Asked{words, said, func() {
+	end := &h2Asked{words, func() {
 		cancel()
 		resp.Body.Close()
 		cc.Close()
@@ -53,31 +51,9 @@ func askTunnelH2(conn *tls.Conn, auth *url.Userinfo, address string) (net.Conn, 
 	return &h2AskedConn{newStreamConn(conn.LocalAddr(), conn.RemoteAddr(), resp.Body, end), end}, nil
 }
 
-// said is what is sent to the proxy. It knows when no more of it will be.
-type said struct {
-	*io.PipeReader
-	over func()
-	done chan struct{} // closed when the end was handed to the connection, or nobody reads on
-}
-
-func newSaid(body *io.PipeReader) *said {
-	done := make(chan struct{})
-	return &said{body, sync.OnceFunc(func() { close(done) }), done}
-}
-
-func (s *said) traced(ctx context.Context) context.Context {
-	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { s.over() }})
-}
-
-func (s *said) Close() error {
-	defer s.over()
-	return s.PipeReader.Close()
-}
-
 // h2Asked writes to the proxy's end.
 type h2Asked struct {
 	words *io.PipeWriter
-	said  *said
 	end   func()
 }
 
@@ -100,21 +76,24 @@ type h2AskedConn struct {
 	out *h2Asked
 }
 
-// mostUnsaid is how long a Close waits for a proxy that reads nothing.
-const mostUnsaid = 250 * time.Millisecond
+// lingerTime is how long a Close waits for the other side's end.
+const lingerTime = 250 * time.Millisecond
 
-// Close ends the stream as a whole one, and then the connection.
+// Close ends the stream as a whole one, and the connection when the proxy has ended
+// it too, or after lingerTime. To close a connection at once from which there is
+// something to read would be to reset it, by which the proxy could lose the last
+// words.
 func (c *h2AskedConn) Close() error {
 	c.once.Do(func() {
 		close(c.closed)
 		c.interrupt()
 		c.out.words.Close()
-		select {
-		case <-c.out.said.done:
-		case <-time.After(mostUnsaid):
-		}
-		c.out.end()
+		end := sync.OnceFunc(c.out.end)
+		enough := time.AfterFunc(lingerTime, end)
 		c.pump.Wait()
+		io.Copy(io.Discard, c.body)
+		enough.Stop()
+		end()
 	})
 	return nil
 }

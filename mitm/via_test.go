@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -51,6 +52,9 @@ func TestViaFails(t *testing.T) {
 		{"is not SOCKS", "socks5://ADDR", answerAll(greeting, "HTTP/1.1"), `answered with "HT", not SOCKS5`},
 		{"ends in the middle of SOCKS", "socks5://ADDR", answerAll(greeting, "\x05"), "answer to SOCKS5: unexpected EOF"},
 		{"has a word too many", "socks5://user:secret@ADDR", answerAll(withUser, "\x05\x02", credentials, "\x01\x00", connectToName, "\x05\x63\x00\x01\x00\x00\x00\x00\x00\x00"), "SOCKS5: reply 99: unassigned"},
+		{"replies in another version", "socks5://ADDR", answerAll(greeting, "\x05\x00", connectToName, "\x04\x5a\x00\x00\x00\x00\x00\x00"), "answered with 04 5a 00 00, not SOCKS5"},
+		{"has bound no address", "socks5://ADDR", answerAll(greeting, "\x05\x00", connectToName, "\x05\x00\x00\x02\x00\x00"), "SOCKS5: the reply has an address of type 2, which is none"},
+		{"has no end of its head", "http://ADDR", answer("HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 70_000)), "head of the answer to CONNECT is longer than 65536 bytes"},
 		{"has no TLS", "https://ADDR", answer("HTTP/1.1 400 Bad Request\r\n\r\n"), "TLS with the proxy: tls: first record does not look like a TLS handshake"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
