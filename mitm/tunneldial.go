@@ -27,7 +27,8 @@ func (p *Proxy) DialContext(ctx context.Context, network, address string) (net.C
 // Tunnel is a dialer that connects to the proxy from a host of Config.Net, or
 // by a plain dialer if from is nil, and has it lead to the address: by CONNECT
 // or by SOCKS5, with the credentials of Config.Auth. With ExplicitTLS each
-// tunnel is on a connection of its own, over HTTP/2 where Config.Outer has it.
+// tunnel is on a connection of its own, over HTTP/2 where Config.Outer has it; its
+// Close then waits for the proxy to end it too, 250 ms at most.
 // With Transparent and Reverse it is a mere connection to the proxy, whatever
 // the address. What the caller then speaks is intercepted unless Passthrough
 // lists the address.

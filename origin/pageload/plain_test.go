@@ -48,10 +48,10 @@ func TestPlainHTTP(t *testing.T) {
 		URL: "http://far.test/", Transport: &http.Transport{Proxy: http.ProxyURL(proxy)},
 	})
 	require.NoError(t, err)
-	_, err = pageload.Load(t.Context(), &pageload.Config{
-		URLs: []string{"http://far.test", "http://far.test?q"}, PerHost: 1, Transport: &http.Transport{Proxy: http.ProxyURL(proxy)},
-	})
-	require.NoError(t, err)
+	for _, far := range []string{"http://far.test", "http://far.test?q"} { // one after the other: of a batch any may come first
+		_, err = pageload.Load(t.Context(), &pageload.Config{URLs: []string{far}, Transport: &http.Transport{Proxy: http.ProxyURL(proxy)}})
+		require.NoError(t, err)
+	}
 	assert.Equal(t, []string{"GET http://far.test/", "GET http://far.test/a?b=c%20d", "GET http://far.test/", "GET http://far.test/?q"}, lines)
 }
 
