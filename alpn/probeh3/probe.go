@@ -107,13 +107,14 @@ func (p *prober) resolve(host string) (err error) {
 
 // probe makes all connections of one version.
 func (p *prober) probe(ctx context.Context, version quic.Version) error {
-	o := &once{prober: p, version: version, sessions: tls.NewLRUClientSessionCache(1), first: -1}
+	o := &once{prober: p, version: version, first: probing.NewFirst()}
 	for _, offer := range p.Offers {
-		answer, err := p.ask(ctx, version, offer, o.cache(), o.speak)
+		answer, err := p.ask(ctx, version, offer, o.first.Cache(), o.speak)
 		if err != nil {
 			return err
 		}
-		o.note(answer)
+		o.first.Note(len(p.results.Answers), answer.Err)
+		p.results.Answers = append(p.results.Answers, answer)
 	}
 	return o.resume(ctx)
 }
@@ -122,26 +123,9 @@ func (p *prober) probe(ctx context.Context, version quic.Version) error {
 // whether sessions resume.
 type once struct {
 	*prober
-	version  quic.Version
-	spoken   bool
-	sessions tls.ClientSessionCache
-	first    int // the Answer that is no refusal; -1 is none yet
-}
-
-// cache is for the first connection that stands: all others are to be full
-// handshakes.
-func (o *once) cache() tls.ClientSessionCache {
-	if o.first < 0 {
-		return o.sessions
-	}
-	return nil
-}
-
-func (o *once) note(answer alpn.Answer) {
-	if answer.Err == nil && o.first < 0 {
-		o.first = len(o.results.Answers)
-	}
-	o.results.Answers = append(o.results.Answers, answer)
+	version quic.Version
+	spoken  bool
+	first   *probing.First
 }
 
 // speak is also what brings the sessions, which come behind the handshake.
@@ -157,11 +141,12 @@ func (o *once) speak(ctx context.Context, conn *quic.Conn, answer *alpn.Answer) 
 
 // resume repeats the first offer that was not refused.
 func (o *once) resume(ctx context.Context) error {
-	if o.first < 0 {
+	answer, sessions, ok := o.first.Resume()
+	if !ok {
 		return nil
 	}
-	first := &o.results.Answers[o.first]
-	_, err := o.ask(ctx, o.version, first.Offered, o.sessions, func(_ context.Context, conn *quic.Conn, _ *alpn.Answer) {
+	first := &o.results.Answers[answer]
+	_, err := o.ask(ctx, o.version, first.Offered, sessions, func(_ context.Context, conn *quic.Conn, _ *alpn.Answer) {
 		state := conn.ConnectionState()
 		first.Resumes, first.EarlyData = state.TLS.DidResume, state.Used0RTT
 	})
