@@ -1,15 +1,13 @@
 package mitm
 
 import (
-	"errors"
 	"net/http"
 	"slices"
 	"strings"
 
-	"golang.org/x/net/http2"
-
 	"example.com/wiretest/alpn"
 	"example.com/wiretest/netlog"
+	"example.com/wiretest/netlog/wire"
 )
 
 // maxAttempts bounds how often a request is sent, for an origin that says GOAWAY
@@ -47,7 +45,7 @@ func (x *exchange) mayRepeat(err error, a attempted) string {
 		return ""
 	case x.refusedByGoAway(err):
 		return "GOAWAY"
-	case a.early && isRefused(err):
+	case a.early && wire.IsRefused(err):
 		return "sent before the origin's SETTINGS"
 	case a.reused && x.cutOff(err) && idempotent(x.ask.Method):
 		return "stale connection"
@@ -59,7 +57,7 @@ func (x *exchange) mayRepeat(err error, a attempted) string {
 // (RFC 9114, section 5.2).
 func (x *exchange) refusedByGoAway(err error) bool {
 	if x.lease.Conn.Protocol() == alpn.H3 {
-		return isRefused(err) && x.lease.Conn.Record().Connection().GoAway != ""
+		return wire.IsRefused(err) && x.lease.Conn.Record().Connection().GoAway != ""
 	}
 	return x.lease.Conn.Protocol() == alpn.H2 && strings.HasPrefix(x.up.Request().Err, "refused by GOAWAY")
 }
@@ -67,7 +65,7 @@ func (x *exchange) refusedByGoAway(err error) bool {
 // cutOff reports whether it was the connection that ended, and nothing of an
 // answer came.
 func (x *exchange) cutOff(err error) (nothing bool) {
-	if _, stream := codeOf(err); stream || !isClosed(x.lease.Conn.Done()) {
+	if _, stream := wire.ResetCode(err); stream || !isClosed(x.lease.Conn.Done()) {
 		return false
 	}
 	x.up.Update(func(q *netlog.Request) { nothing = q.FirstByte.IsZero() && q.HeaderBytesDown == 0 })
@@ -89,18 +87,4 @@ func (x *exchange) noteRepeat(why string) {
 	}
 	x.up.End("not answered")
 	x.up.Update(func(q *netlog.Request) { q.Err += "; sent again by the proxy: " + why })
-}
-
-func isRefused(err error) bool {
-	code, ok := codeOf(err)
-	return ok && code == http2.ErrCodeRefusedStream
-}
-
-// codeOf is the code of the RST_STREAM that err is about.
-func codeOf(err error) (code http2.ErrCode, ok bool) {
-	var reset http2.StreamError
-	if !errors.As(err, &reset) {
-		return 0, false
-	}
-	return reset.Code, true
 }

@@ -54,7 +54,7 @@ func (x *exchange) resetLikeForeign() {
 // which the origin has ended its own. It reports false if there is none, or if
 // the client's protocol has no codes.
 func (x *exchange) resetToo(err error) bool {
-	code, ok := codeOf(err)
+	code, ok := wire.ResetCode(err)
 	switch {
 	case !ok:
 		return false

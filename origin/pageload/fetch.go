@@ -12,8 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/net/http2"
-
 	"example.com/wiretest/alpn"
 	"example.com/wiretest/netlog"
 	"example.com/wiretest/netlog/wire"
@@ -124,7 +122,7 @@ func (f *fetch) overTCP(ctx context.Context, at *url.URL, asked time.Time) (*doc
 		q.Update(func(q *netlog.Request) { q.Start, q.Wait = asked, time.Since(asked) })
 		f.recordStall(at, lease, q.Request().ID)
 	})
-	if err != nil && (worked && gone(lease.Conn) || refused(err)) {
+	if err != nil && (worked && gone(lease.Conn) || wire.IsRefused(err)) {
 		return nil, nil, &lostError{err}
 	}
 	if err != nil {
@@ -140,14 +138,6 @@ func (f *fetch) overTCP(ctx context.Context, at *url.URL, asked time.Time) (*doc
 // was not whole has ended its stream alone.
 func (f *fetch) reuses(conn *wire.ClientConn, whole bool) bool {
 	return (whole || conn.Protocol() == alpn.H2) && !f.plan.transport.DisableKeepAlives
-}
-
-// refused reports whether the server has reset the stream as one that it has not
-// processed (RFC 9113, section 8.7), as one above a limit that the client had not
-// read yet.
-func refused(err error) bool {
-	var reset http2.StreamError
-	return errors.As(err, &reset) && reset.Code == http2.ErrCodeRefusedStream
 }
 
 // gone reports whether conn takes no more requests: the failure of one on it
