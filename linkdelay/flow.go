@@ -104,9 +104,8 @@ const keptFlows = 1000
 // tidy forgets which flows they were that ended long ago, once nothing of
 // theirs is on its way.
 func (w *wire) tidy() {
-	now := w.clock.now()
 	for len(w.ended) > keptFlows {
-		oldest := w.ended[0]
+		oldest, now := w.ended[0], w.clock.now()
 		ledgers := [2]Ledger{oldest.ledger(0, now), oldest.ledger(1, now)}
 		if ledgers[0].travelling() || ledgers[1].travelling() {
 			return

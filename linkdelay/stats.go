@@ -39,11 +39,10 @@ type Stats struct {
 
 // Opened is how many flows of a network, "tcp" or "udp", were ever opened.
 func (s Stats) Opened(network string) int {
-	switch network {
-	case streams.String():
-		return int(s.opened[streams])
-	case datagrams.String():
-		return int(s.opened[datagrams])
+	for k, n := range s.opened {
+		if kind(k).String() == network {
+			return int(n)
+		}
 	}
 	return 0
 }
