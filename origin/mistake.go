@@ -40,13 +40,9 @@ func notNil(next http.Handler) error {
 	return nil
 }
 
-// maxDebug is how much debug data fits a GOAWAY that any client takes (RFC 9113,
-// sections 4.2 and 6.8).
-const maxDebug = 16<<10 - 8
-
 func validDebug(debug string) error {
-	if len(debug) > maxDebug {
-		return fmt.Errorf("debug: %d bytes: want at most %d", len(debug), maxDebug)
+	if len(debug) > wire.MaxDebug {
+		return fmt.Errorf("debug: %d bytes: want at most %d", len(debug), wire.MaxDebug)
 	}
 	return nil
 }

@@ -62,7 +62,7 @@ func (c *Control) bend(op string, change func(*interposer) error) error {
 // the connection a second after the last of them has ended, unless the client
 // has done so. A second GoAway may lower last, not raise it.
 //
-// debug is opaque additional data, at most 16 KiB.
+// debug is opaque additional data, at most MaxDebug bytes.
 func (c *Control) GoAway(last int64, code http2.ErrCode, debug string) error {
 	return c.bend("GoAway", func(ip *interposer) error { return ip.goAway(last, code, debug) })
 }

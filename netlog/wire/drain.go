@@ -12,8 +12,8 @@ func (ip *interposer) goAway(last int64, code http2.ErrCode, debug string) error
 	switch {
 	case last < 0 || last > maxStreamID:
 		return fmt.Errorf("last stream %d: want 0 to %d", last, int64(maxStreamID))
-	case len(debug) > maxOwnFrame-8:
-		return fmt.Errorf("debug data of %d bytes: at most %d", len(debug), maxOwnFrame-8)
+	case len(debug) > MaxDebug:
+		return fmt.Errorf("debug data of %d bytes: at most %d", len(debug), MaxDebug)
 	case last > int64(ip.last):
 		return fmt.Errorf("last stream %d: it was %d already, and must not go up", last, ip.last)
 	}

@@ -11,6 +11,10 @@ import (
 // 4.2).
 const maxOwnFrame = 16 << 10
 
+// MaxDebug is how much debug data fits a GOAWAY that any peer takes, in bytes (RFC
+// 9113, sections 4.2 and 6.8).
+const MaxDebug = maxOwnFrame - 8
+
 func appendFrame(b []byte, kind http2.FrameType, flags http2.Flags, stream uint32, payload []byte) []byte {
 	n := len(payload)
 	b = append(b, byte(n>>16), byte(n>>8), byte(n), byte(kind), byte(flags))
