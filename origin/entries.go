@@ -36,9 +36,9 @@ const (
 )
 
 // EntryBytes is what one entry takes of the budget: its JSON and a comma.
-func (e Entries) EntryBytes() int {
-	return entryFixed + base64.StdEncoding.EncodedLen(e.checked().LeafBytes)
-}
+func (e Entries) EntryBytes() int { return e.checked().entryBytes() }
+
+func (e Entries) entryBytes() int { return entryFixed + base64.StdEncoding.EncodedLen(e.LeafBytes) }
 
 // checked is e with its defaults filled in. It panics if e is mistaken.
 func (e Entries) checked() Entries {
@@ -55,7 +55,7 @@ func (e Entries) withDefaults() Entries {
 		e.LeafBytes = 1500
 	}
 	if e.BudgetMin == 0 && e.BudgetMax == 0 {
-		one := entryFixed + base64.StdEncoding.EncodedLen(e.LeafBytes)
+		one := e.entryBytes()
 		e.BudgetMin, e.BudgetMax = 29*one, 126*one-1
 	}
 	return e
@@ -82,7 +82,7 @@ func (e Entries) Count(start, end int) int {
 	}
 	span := uint64(e.BudgetMax - e.BudgetMin + 1)
 	budget := e.BudgetMin + int(rand.New(rand.NewPCG(e.Seed, uint64(start))).Uint64N(span))
-	return max(1, min(budget/e.EntryBytes(), min(end, e.Size-1)-start+1))
+	return max(1, min(budget/e.entryBytes(), min(end, e.Size-1)-start+1))
 }
 
 // Handler serves e.
@@ -120,7 +120,7 @@ func (e Entries) entries(w http.ResponseWriter, r *http.Request) {
 	count := e.Count(start, end)
 	const head, tail = `{"entries":[`, `]}`
 	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Content-Length", strconv.Itoa(len(head)+count*e.EntryBytes()-1+len(tail)))
+	w.Header().Set("Content-Length", strconv.Itoa(len(head)+count*e.entryBytes()-1+len(tail)))
 	io.WriteString(w, head)
 	for i := range count {
 		entry := e.entry(start + i)
@@ -154,7 +154,7 @@ func (e Entries) entry(i int) []byte {
 	for len(cert) > 0 {
 		cert = cert[copy(cert, binary.BigEndian.AppendUint64(nil, noise.Uint64())):]
 	}
-	b := append(make([]byte, 0, e.EntryBytes()), `{"leaf_input":"`...)
+	b := append(make([]byte, 0, e.entryBytes()), `{"leaf_input":"`...)
 	b = base64.StdEncoding.AppendEncode(b, leaf)
 	return append(b, `","extra_data":"AAAA"},`...)
 }
