@@ -35,7 +35,7 @@ func splitPattern(entry string) (host, port string, err error) {
 		return "", "", errors.New("a URL or a path: want host or host:port")
 	}
 	bare := strings.TrimSuffix(strings.TrimPrefix(entry, "["), "]")
-	if _, err := netip.ParseAddr(bare); err == nil {
+	if isAddress(bare) {
 		return bare, "", nil
 	}
 	if !strings.Contains(entry, ":") {

@@ -43,11 +43,11 @@ func askTunnelH2(conn *tls.Conn, auth *url.Userinfo, address string) (net.Conn, 
 		cc.Close()
 		return nil, err
 	}
-	end := &h2Asked{words, func() {
+	end := &h2Asked{words, sync.OnceFunc(func() {
 		cancel()
 		resp.Body.Close()
 		cc.Close()
-	}}
+	})}
 	return &h2AskedConn{newStreamConn(conn.LocalAddr(), conn.RemoteAddr(), resp.Body, end), end}, nil
 }
 
@@ -88,12 +88,11 @@ func (c *h2AskedConn) Close() error {
 		close(c.closed)
 		c.interrupt()
 		c.out.words.Close()
-		end := sync.OnceFunc(c.out.end)
-		enough := time.AfterFunc(lingerTime, end)
+		enough := time.AfterFunc(lingerTime, c.out.end)
 		c.pump.Wait()
 		io.Copy(io.Discard, c.body)
 		enough.Stop()
-		end()
+		c.out.end()
 	})
 	return nil
 }
