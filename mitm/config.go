@@ -1,6 +1,7 @@
 package mitm
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -286,19 +287,12 @@ func (l *Leg) validate(downstream bool) error {
 	if l.TLS != nil && len(l.TLS.NextProtos) > 0 {
 		return fmt.Errorf("TLS.NextProtos: %q: must be empty, ALPN rules", l.TLS.NextProtos)
 	}
-	for _, field := range []struct {
-		name string
-		n    int
-	}{
-		{"MaxConcurrentStreams", l.MaxConcurrentStreams},
-		{"StreamWindow", l.StreamWindow},
-		{"MaxConns", l.MaxConns},
-	} {
-		if err := wire.CheckCount(field.name, field.n); err != nil {
-			return err
-		}
-	}
-	if err := wire.CheckConnWindow("ConnWindow", l.ConnWindow); err != nil {
+	if err := cmp.Or(
+		wire.CheckCount("MaxConcurrentStreams", l.MaxConcurrentStreams),
+		wire.CheckCount("StreamWindow", l.StreamWindow),
+		wire.CheckConnWindow("ConnWindow", l.ConnWindow),
+		wire.CheckCount("MaxConns", l.MaxConns),
+	); err != nil {
 		return err
 	}
 	if l.Speak != "" && !slices.Contains(spoken, l.Speak) {

@@ -1,6 +1,7 @@
 package origin
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -184,18 +185,11 @@ func (c *Config) validate() error {
 }
 
 func (c *Config) validSizes() error {
-	for _, field := range []struct {
-		name string
-		n    int
-	}{
-		{"MaxConcurrentStreams", c.MaxConcurrentStreams},
-		{"StreamWindow", c.StreamWindow},
-	} {
-		if err := wire.CheckCount("Config."+field.name, field.n); err != nil {
-			return err
-		}
-	}
-	if err := wire.CheckConnWindow("Config.ConnWindow", c.ConnWindow); err != nil {
+	if err := cmp.Or(
+		wire.CheckCount("Config.MaxConcurrentStreams", c.MaxConcurrentStreams),
+		wire.CheckCount("Config.StreamWindow", c.StreamWindow),
+		wire.CheckConnWindow("Config.ConnWindow", c.ConnWindow),
+	); err != nil {
 		return err
 	}
 	switch {
