@@ -93,8 +93,9 @@ type Config struct {
 	ConnectionFaults []ConnectionFault
 
 	// IdleTimeout is after how long without a request a connection is closed. 0
-	// is never; but a TLS handshake is given up after 30 s. With IdleReset the
-	// connection is reset, where it can be.
+	// is never; but a TLS handshake is given up after 30 s. What a handler has
+	// hijacked rests as long as it likes. With IdleReset the connection is reset,
+	// where it can be.
 	IdleTimeout time.Duration
 	IdleReset   bool
 

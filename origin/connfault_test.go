@@ -148,26 +148,36 @@ func TestAnAnswerThatWaitsIsNoRest(t *testing.T) {
 	})
 }
 
-// Nor is a connection that speaks something else by now, whoever goes on with it.
-func TestAnUpgradeIsNoRest(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		network := linkdelay.NewNetwork(t, linkdelay.Link{})
-		s := origin.New(t, &origin.Config{
-			Net: network.Host("origin.test"), Plain: true, IdleTimeout: 2 * time.Second,
-			Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				conn, _, err := http.NewResponseController(w).Hijack()
-				require.NoError(t, err)
-				io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: chat\r\n\r\n")
-				time.AfterFunc(10*time.Second, func() { io.WriteString(conn, "late"); conn.Close() })
-			}),
+// Nor is a connection that a handler has taken, whatever it was asked for, whatever
+// it has answered, and whoever goes on with it.
+func TestATakenConnectionIsNoRest(t *testing.T) {
+	const upgrade = "Host: origin.test\r\nConnection: upgrade\r\nUpgrade: chat\r\n\r\n"
+	for _, c := range []struct{ request, answer string }{
+		{"GET / HTTP/1.1\r\n" + upgrade, "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: chat\r\n\r\n"},
+		{"CONNECT other.test:443 HTTP/1.1\r\nHost: other.test:443\r\n\r\n", "HTTP/1.1 200 OK\r\n\r\n"},
+		{"GET / HTTP/1.1\r\nHost: origin.test\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			network := linkdelay.NewNetwork(t, linkdelay.Link{})
+			s := origin.New(t, &origin.Config{
+				Net: network.Host("origin.test"), Plain: true, IdleTimeout: 2 * time.Second,
+				Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					conn, _, err := http.NewResponseController(w).Hijack()
+					require.NoError(t, err)
+					io.WriteString(conn, c.answer)
+					time.AfterFunc(10*time.Second, func() { io.WriteString(conn, "late"); conn.Close() })
+				}),
+			})
+			conn := must(network.Host("pc.test").DialContext(t.Context(), "tcp", s.Addr))
+			defer conn.Close()
+			start := time.Now()
+			io.WriteString(conn, c.request)
+			said, err := io.ReadAll(conn)
+			assert.NoError(t, err)
+			assert.Equal(t, c.answer+"late", string(said), c.request)
+			assert.Equal(t, 10*time.Second, time.Since(start))
 		})
-		conn := must(network.Host("pc.test").DialContext(t.Context(), "tcp", s.Addr))
-		defer conn.Close()
-		io.WriteString(conn, "GET / HTTP/1.1\r\nHost: origin.test\r\nConnection: upgrade\r\nUpgrade: chat\r\n\r\n")
-		said, err := io.ReadAll(conn)
-		assert.NoError(t, err)
-		assert.Contains(t, string(said), "\r\n\r\nlate")
-	})
+	}
 }
 
 // The client does not wait for settings; the answer waits with them.

@@ -180,7 +180,11 @@ func (s *Server) watched(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		rec := wire.ConnectionOf(r)
 		s.idler.begin(rec, wire.RequestOf(r))
-		defer s.idler.end(rec)
+		defer func() {
+			if !wire.IsHijacked(r) { // else it is the handler's, which may have returned
+				s.idler.end(rec)
+			}
+		}()
 		next.ServeHTTP(w, r)
 	})
 }

@@ -113,6 +113,13 @@ func ControlOf(r *http.Request) *Control {
 	return c.tap.Control()
 }
 
+// IsHijacked reports whether the handler of r has taken the connection, by
+// http.Hijacker.
+func IsHijacked(r *http.Request) bool {
+	c := connOf(r)
+	return c != nil && c.hijacked.Load()
+}
+
 // ConnectionOf is the record of the connection that a handler serves; nil
 // outside of a Server's handlers.
 func ConnectionOf(r *http.Request) *netlog.ConnectionRecord {

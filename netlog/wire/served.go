@@ -72,6 +72,8 @@ type servedConn struct {
 	closed  chan struct{}
 	left    chan struct{} // closed when net/http has nothing to do with it anymore; http/1.1 only
 
+	hijacked atomic.Bool // a handler has it
+
 	// Guarded by server.mu.
 	streams  int           // the limit of streams that it began with; 0 before it does, and over http/1.1
 	handlers int           // calls of the handler that run

@@ -22,8 +22,13 @@ func newHTTP1Server(s *Server) *http.Server {
 			return withConn(s.ctx, l.(*listener).conn)
 		},
 		ConnState: func(conn net.Conn, state http.ConnState) {
-			if state == http.StateClosed || state == http.StateHijacked {
-				close(conn.(*servedConn).left)
+			c := conn.(*servedConn)
+			switch state {
+			case http.StateHijacked:
+				c.hijacked.Store(true)
+				close(c.left)
+			case http.StateClosed:
+				close(c.left)
 			}
 		},
 	}
