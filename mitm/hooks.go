@@ -34,7 +34,8 @@ type Hooks struct {
 
 	// Tunnel is called when a client has asked for a tunnel, or in mode Transparent
 	// and Reverse has begun with TLS, before it has an answer. An error refuses it:
-	// CONNECT by 403 with the error in the body.
+	// CONNECT by 403 with the error in the body, SOCKS5 by reply 2 (connection not
+	// allowed by ruleset), and TLS by the end of the connection.
 	Tunnel func(*Tunnel) error
 
 	// TLSFailure is called when TLS has failed on either leg.

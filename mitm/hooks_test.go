@@ -166,6 +166,17 @@ func TestTunnelHookRefuses(t *testing.T) {
 	})
 }
 
+// RFC 1928, section 6, tells a refusal from a failure.
+func TestTunnelHookRefusesBySOCKS(t *testing.T) {
+	s := hooked(mitm.Hooks{Tunnel: func(*mitm.Tunnel) error { return errors.New("not today") }})
+	s.proxy.Mode = mitm.SOCKS5
+	eachWorld(t, s, func(t *testing.T, s *stage) {
+		_, err := s.proxy.Tunnel(s.network.Host("pc.test"))(t.Context(), "tcp", s.site.Addr)
+		assert.EqualError(t, err, "mitm: SOCKS5 "+s.site.Addr+": SOCKS5: reply 2: connection not allowed by ruleset")
+		assert.Equal(t, "SOCKS5: tunnel hook: not today", s.proxy.Log().Connections(mitm.Downstream)[0].CloseReason)
+	})
+}
+
 func TestTunnelHookLetsPass(t *testing.T) {
 	s := hooked(mitm.Hooks{Tunnel: func(tunnel *mitm.Tunnel) error { tunnel.Passthrough = true; return nil }})
 	eachWorld(t, s, func(t *testing.T, s *stage) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"net/netip"
 	"strconv"
 	"syscall"
@@ -28,6 +29,7 @@ const (
 
 	replySucceeded           = 0
 	replyFailure             = 1
+	replyNotAllowed          = 2
 	replyNetworkUnreachable  = 3
 	replyHostUnreachable     = 4
 	replyRefused             = 5
@@ -48,7 +50,7 @@ func (c *client) socks() {
 	}
 	c.reach(t, answer{
 		func() bool { return c.replySocks(replySucceeded) },
-		func(_ int, err error) { c.refuseSocks(replyFor(err), err) },
+		func(status int, err error) { c.refuseSocks(replyFor(status, err), err) },
 	})
 }
 
@@ -214,10 +216,13 @@ func (c *client) refuseSocks(reply byte, err error) {
 	c.end(reason)
 }
 
-// replyFor is the reply for an origin that could not be reached.
-func replyFor(err error) byte {
+// replyFor is the reply for what CONNECT is refused with status for: a hook forbids
+// it, or the origin could not be reached.
+func replyFor(status int, err error) byte {
 	var dns *net.DNSError
 	switch {
+	case status == http.StatusForbidden:
+		return replyNotAllowed
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return replyRefused
 	case errors.Is(err, syscall.ENETUNREACH):
