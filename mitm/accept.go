@@ -54,11 +54,13 @@ func (p *Proxy) newClient(conn net.Conn, about netlog.Connection) *client {
 	return &client{proxy: p, conn: conn, reader: bufio.NewReader(conn), rec: rec, id: rec.Connection().ID}
 }
 
-// add reports false, and c must end, once the proxy is closing.
+// add reports false, and c must end, once the proxy is closing, which is then what
+// the record says.
 func (p *Proxy) add(c *client) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ctx.Err() != nil {
+		c.rec.Close(proxyClosed)
 		return false
 	}
 	p.clients[c.rec] = c
