@@ -3,6 +3,7 @@ package mitm_test
 import (
 	"crypto/tls"
 	"math"
+	"net"
 	"net/http"
 	"testing"
 
@@ -84,6 +85,18 @@ func TestClientSaysWhyItCannotReach(t *testing.T) {
 		_, err = proxy.Tunnel(network.Host("pc.test"))(t.Context(), "udp", "x.test:443")
 		assert.EqualError(t, err, `mitm: CONNECT x.test:443: network "udp": want tcp`)
 	})
+}
+
+func TestDialerSaysWhatItDialledFor(t *testing.T) {
+	for mode, what := range map[mitm.Mode]string{
+		mitm.Explicit: "CONNECT", mitm.ExplicitTLS: "CONNECT", mitm.SOCKS5: "SOCKS5", mitm.Transparent: "dial",
+	} {
+		proxy := mitm.New(t, &mitm.Config{Mode: mode})
+		require.NoError(t, proxy.Close())
+		_, err := proxy.DialContext(t.Context(), "tcp", "x.test:443")
+		assert.ErrorContains(t, err, "mitm: "+what+" x.test:443: dial tcp "+proxy.Addr+": ")
+		assert.ErrorAs(t, err, new(*net.OpError))
+	}
 }
 
 func TestLoopbackListensOnBothFamilies(t *testing.T) {

@@ -1,10 +1,8 @@
 package mitm
 
 import (
-	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"net"
 	"net/http"
 	"net/url"
 
@@ -107,13 +105,8 @@ func (p *Proxy) URLOf(mode Mode) string {
 // transportDial is what a transport dials by. Without a proxy that it knows of
 // it is led to this one whatever it asks for.
 func (p *Proxy) transportDial(from Net, method string) wire.DialFunc {
-	dial := p.access.Dialer(from, method, "Transport")
-	switch mode := p.mode.first(); mode {
-	case Explicit, SOCKS5:
-		return dial
-	default: // net/http's own way to a proxy by TLS would offer it h2, and not speak it
-		return func(ctx context.Context, network, address string) (net.Conn, error) {
-			return p.tunnel(ctx, dial, network, address)
-		}
+	if p.mode.first().has(Explicit | SOCKS5) {
+		return p.access.Dialer(from, method, "Transport")
 	}
+	return p.tunnelDial(from, method, "Transport") // net/http's own way to a proxy by TLS would offer it h2, and not speak it
 }

@@ -21,7 +21,7 @@ import (
 // DialContext opens a connection to address through the proxy, as Tunnel(nil)
 // does.
 func (p *Proxy) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	return p.tunnel(ctx, p.access.Dialer(nil, "DialContext", "Tunnel"), network, address)
+	return p.tunnelDial(nil, "DialContext", "Tunnel")(ctx, network, address)
 }
 
 // Tunnel is a dialer that connects to the proxy from a host of Config.Net, or
@@ -33,8 +33,17 @@ func (p *Proxy) DialContext(ctx context.Context, network, address string) (net.C
 // the address. What the caller then speaks is intercepted unless Passthrough
 // lists the address.
 func (p *Proxy) Tunnel(from Net) func(ctx context.Context, network, address string) (net.Conn, error) {
-	dial := p.access.Dialer(from, "Tunnel", "Tunnel")
+	return p.tunnelDial(from, "Tunnel", "Tunnel")
+}
+
+// tunnelDial is Tunnel for method, which in messages has a user call use.
+func (p *Proxy) tunnelDial(from Net, method, use string) wire.DialFunc {
+	unreachable := p.access.Check(from, method, use)
+	dial := p.access.Dialer(from, method, use)
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		if unreachable != nil {
+			return nil, unreachable
+		}
 		return p.tunnel(ctx, dial, network, address)
 	}
 }
@@ -51,7 +60,7 @@ func (p *Proxy) tunnel(ctx context.Context, dial wire.DialFunc, network, address
 	}
 	conn, err := dial(ctx, network, p.Addr)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	tunnel, err := p.asProxy(mode).ask(ctx, conn, address)
 	if err != nil {
