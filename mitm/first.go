@@ -15,6 +15,7 @@ import (
 
 const (
 	handshakeRecord = 0x16 // RFC 8446, section 5.1
+	socks4Version   = 4
 	socksVersion    = 5
 )
 
@@ -74,7 +75,7 @@ func (c *client) unsniffed(b byte) error {
 	switch {
 	case b == handshakeRecord:
 		return fmt.Errorf("a TLS handshake, and Mode is %v", mode)
-	case b == 4:
+	case b == socks4Version:
 		return fmt.Errorf("a SOCKS4 greeting, and Mode is %v", mode)
 	case b == socksVersion:
 		return fmt.Errorf("a SOCKS5 greeting, and Mode is %v", mode)
@@ -143,9 +144,9 @@ func ended(b []byte, err error) error {
 
 func notHTTP(b []byte) error {
 	switch {
-	case b[0] == 0x16:
+	case b[0] == handshakeRecord:
 		return errors.New("not HTTP: a TLS handshake with the proxy itself; its URL begins with http://")
-	case b[0] == 4 || b[0] == 5:
+	case b[0] == socks4Version || b[0] == socksVersion:
 		return fmt.Errorf("not HTTP: a SOCKS%d greeting", b[0])
 	}
 	return fmt.Errorf("not HTTP: begins with %q", b)
@@ -159,14 +160,24 @@ func (c *client) head() (*http.Request, error) {
 	for {
 		line, err := c.reader.ReadSlice('\n')
 		head.Write(line)
-		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
-			return nil, fmt.Errorf("in the head of CONNECT: %w", err)
-		}
-		if head.Len() > maxHead {
+		switch {
+		case err == io.EOF:
+			return nil, fmt.Errorf("client closed it in the middle of the head of its CONNECT, after %d bytes", head.Len())
+		case err != nil && err != bufio.ErrBufferFull:
+			return nil, fmt.Errorf("in the head of CONNECT: %w", bare(err))
+		case head.Len() > maxHead:
 			return nil, fmt.Errorf("head of CONNECT is longer than %d bytes", maxHead)
 		}
 		if whole := bytes.HasSuffix(head.Bytes(), []byte("\n\r\n")) || bytes.HasSuffix(head.Bytes(), []byte("\n\n")); whole {
-			return http.ReadRequest(bufio.NewReader(&head))
+			return parseHead(&head)
 		}
 	}
+}
+
+func parseHead(head io.Reader) (*http.Request, error) {
+	req, err := http.ReadRequest(bufio.NewReader(head))
+	if err != nil {
+		return nil, fmt.Errorf("CONNECT: %w", err)
+	}
+	return req, nil
 }
