@@ -3,7 +3,6 @@ package mitm
 import (
 	"net/http"
 	"slices"
-	"strings"
 
 	"example.com/wiretest/alpn"
 	"example.com/wiretest/netlog"
@@ -59,7 +58,8 @@ func (x *exchange) refusedByGoAway(err error) bool {
 	if x.lease.Conn.Protocol() == alpn.H3 {
 		return wire.IsRefused(err) && x.lease.Conn.Record().Connection().GoAway != ""
 	}
-	return x.lease.Conn.Protocol() == alpn.H2 && strings.HasPrefix(x.up.Request().Err, "refused by GOAWAY")
+	is, _ := wire.IsLeftOut(x.up)
+	return is
 }
 
 // cutOff reports whether it was the connection that ended, and nothing of an

@@ -91,7 +91,7 @@ func (h *h2Conn) goAway(f *h2Flow, payload []byte) {
 		return
 	}
 	h.lastServed = last
-	h.refusal = fmt.Sprintf("refused by GOAWAY %v last stream %d", code, last)
+	h.refusal = fmt.Sprintf("%s%v last stream %d", refusedBy, code, last)
 	for id, s := range h.streams {
 		if id > last {
 			s.rec.End(h.refusal)

@@ -117,12 +117,13 @@ func (f *fetch) overTCP(ctx context.Context, at *url.URL, asked time.Time) (*doc
 
 	carrier := lease.Conn.Record().Connection()
 	worked := carrier.Used()
+	var sent *netlog.RequestRecord
 	resp, err := lease.Conn.RoundTrip(f.request(ctx, at, lease), func(q *netlog.RequestRecord) {
-		f.sent = true
+		sent, f.sent = q, true
 		q.Update(func(q *netlog.Request) { q.Start, q.Wait = asked, time.Since(asked) })
 		f.recordStall(at, lease, q.Request().ID)
 	})
-	if err != nil && (worked && gone(lease.Conn) || wire.IsRefused(err)) {
+	if err != nil && (worked && gone(lease.Conn) || wire.IsRefused(err) || leftOut(lease.Conn, sent)) {
 		return nil, nil, &lostError{err}
 	}
 	if err != nil {
@@ -138,6 +139,17 @@ func (f *fetch) overTCP(ctx context.Context, at *url.URL, asked time.Time) (*doc
 // was not whole has ended its stream alone.
 func (f *fetch) reuses(conn *wire.ClientConn, whole bool) bool {
 	return (whole || conn.Protocol() == alpn.H2) && !f.plan.transport.DisableKeepAlives
+}
+
+// leftOut reports whether the server has gone without looking at what was sent as q,
+// nil if nothing was. Where it says that something was wrong a browser does not ask
+// again, nor does net/http of what was first on a connection.
+func leftOut(conn *wire.ClientConn, q *netlog.RequestRecord) bool {
+	if q == nil {
+		return conn.Record().Connection().GoAway != ""
+	}
+	_, gracefully := wire.IsLeftOut(q)
+	return gracefully
 }
 
 // gone reports whether conn takes no more requests: the failure of one on it

@@ -332,6 +332,38 @@ func TestRefusedRequestsAreSentAgain(t *testing.T) {
 	})
 }
 
+// A server that leaves with the very first request of a connection has not processed
+// it: it is sent again, on another connection.
+func TestWhatGoAwayLeavesOutIsSentAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network := linkdelay.NewNetwork(t, linkdelay.RTT(10*time.Millisecond))
+		site := origin.New(t, &origin.Config{
+			Net: network.Host("origin.test"), ALPN: alpn.Only(alpn.H2), Page: &origin.Page{Images: 5},
+			Faults: []origin.Fault{{Request: 1, Do: origin.GoAway}, {Request: 2, Do: origin.GoAway}},
+		})
+		page, err := pageload.Load(t.Context(), &pageload.Config{URL: site.URL, Transport: site.Transport(network.Host("pc.test"))})
+		require.NoError(t, err)
+		netlog.RequireConnections(t, page.Log, 3, alpn.H2, netlog.Used())
+		assert.Len(t, page.Log.Requests(netlog.Status(200)), 6)
+		assert.Len(t, page.Log.Requests(), 8)
+	})
+}
+
+// A server that leaves whenever it is asked is asked three times, and one that leaves
+// because of an error once.
+func TestServersThatAlwaysLeave(t *testing.T) {
+	for code, tries := range map[http2.ErrCode]int{http2.ErrCodeNo: 3, http2.ErrCodeInternal: 1} {
+		synctest.Test(t, func(t *testing.T) {
+			network := linkdelay.NewNetwork(t, linkdelay.Link{})
+			site := origin.New(t, &origin.Config{Net: network.Host("origin.test"), Faults: []origin.Fault{{Do: origin.GoAwayWith(code, "")}}})
+			page, err := pageload.Load(t.Context(), &pageload.Config{URL: site.URL, Transport: site.Transport(network.Host("pc.test"))})
+			assert.ErrorContains(t, err, "GOAWAY")
+			assert.Len(t, page.Log.Requests(), tries, code)
+			netlog.RequireConnections(t, page.Log, tries, alpn.H2)
+		})
+	}
+}
+
 func TestWhatIsAlwaysRefusedFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := linkdelay.NewNetwork(t, linkdelay.Link{})
