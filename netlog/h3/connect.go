@@ -147,17 +147,19 @@ type clientError struct {
 func (e *clientError) Error() string { return e.text }
 func (e *clientError) Unwrap() error { return e.cause }
 
-// named is err, of a connection for a Pool, as a ForeignConn has it. When it is
-// about the connection, the record is closed, and so is Done, before anyone is told.
+// named is err as a ForeignConn has it. Where it is about a connection for a Pool,
+// the record is closed, and so is Done, before anyone is told.
 func (c *clientConn) named(err error) error {
 	var known *clientError
-	if c.pooled == nil || errors.As(err, &known) {
+	if errors.As(err, &known) {
 		return err
 	}
 	var told *quic.StreamError
 	switch {
 	case errors.As(err, &told) && told.Remote:
 		return &clientError{onClient.reset(err), http2.StreamError{Code: codeOf(http3.ErrCode(told.ErrorCode)), Cause: err}}
+	case c.pooled == nil:
+		return err
 	case endsConnection(err) && c.conn.Context().Err() == nil:
 		// quic-go tells the streams first.
 		<-c.conn.Context().Done()

@@ -20,8 +20,8 @@
 //
 // HTTP/3 is used as browsers do, if Config.HTTP3 says how: by TCP first, and by
 // what an answer's Alt-Svc names from then on. An alternative whose handshake
-// fails is broken, for five minutes at first, and the request goes by TCP; one
-// that fails after the handshake fails. Each such decision is a note in the log.
+// fails is broken, for five minutes at first, and the request goes by TCP. A request
+// that fails after the handshake fails, unless the server has rejected it. Each such decision is a note in the log.
 //
 // What a browser does and this package does not: it runs no script, keeps no
 // cache and no cookies, gives no request a priority, and every load begins with

@@ -51,8 +51,8 @@ func (f *fetch) run(ctx context.Context) (*document, error) {
 	return nil, fmt.Errorf("pageload: GET %s: more than %d redirects", f.url, maxRedirects)
 }
 
-// maxTries bounds how often one request is sent: a server that drops every
-// connection after its first answer must not keep a load going for ever.
+// maxTries bounds how often one request is sent, as in Chrome: a server that drops
+// every connection after its first answer must not keep a load going for ever.
 const maxTries = 3
 
 // once sends one request. One that is lost is sent again, as browsers do.

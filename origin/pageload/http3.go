@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"example.com/wiretest/netlog"
+	"example.com/wiretest/netlog/wire"
 )
 
 // HTTP3Conn is an open HTTP/3 connection. It is an alias, so that what opens
@@ -258,8 +259,9 @@ func (s *sessions) close() {
 	}
 }
 
-// overHTTP3 sends the request over the session. What was sent is not sent again: a
-// browser does not know what the server has made of it.
+// overHTTP3 sends the request over the session. What was sent is not sent again, for
+// a browser does not know what the server has made of it, unless the server says that
+// it has rejected it (RFC 9114, section 4.1.1).
 func (f *fetch) overHTTP3(ctx context.Context, one *session, at *url.URL, asked time.Time) (*document, *url.URL, error) {
 	sent := false
 	resp, err := one.conn.RoundTrip(f.bare(ctx, at), func(q *netlog.RequestRecord) {
@@ -268,9 +270,12 @@ func (f *fetch) overHTTP3(ctx context.Context, one *session, at *url.URL, asked 
 	})
 	if err != nil && !sent && ctx.Err() == nil {
 		f.pools.sessions.drop(one)
-		return nil, nil, &lostError{err} // the connection ended while nobody used it
+		return nil, nil, &lostError{err} // the connection ended, or said GOAWAY, while nobody used it
 	}
 	f.plan.alternatives.used(one.host)
+	if wire.IsRefused(err) {
+		return nil, nil, &lostError{err}
+	}
 	if err != nil {
 		return nil, nil, err
 	}

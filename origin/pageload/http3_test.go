@@ -8,10 +8,12 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/quic-go/quic-go"
+	"github.com/quic-go/quic-go/http3"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -195,6 +197,60 @@ func TestFailureAfterTheHandshakeIsNotRetried(t *testing.T) {
 		assert.Contains(t, told[len(told)-1], "not retried: GET https://"+v.site.Addr+"/stall failed after the handshake")
 		assert.False(t, v.cfg.Alternatives.Services()[0].Broken, "only a handshake breaks an alternative")
 	})
+}
+
+// A server that leaves while requests are on their way rejects them, for it has not
+// processed them (RFC 9114, section 5.2): they are sent again, here by TCP, since
+// nobody is there anymore.
+func TestWhatGoAwayLeavesOutOverHTTP3IsSentAgain(t *testing.T) {
+	visit(t, &origin.Config{Page: small()}, func(v *visitor) {
+		const port = 4433
+		socket, err := v.network.Host("origin.test").ListenPacket(v.t.Context(), "udp", fmt.Sprintf(":%d", port))
+		require.NoError(v.t, err)
+		server := &http3.Server{TLSConfig: http3.ConfigureTLSConfig(v.site.CA().ServerTLS("origin.test")), Handler: http.NotFoundHandler()}
+		var serving sync.WaitGroup
+		serving.Go(func() { server.Serve(socket) })
+		require.NoError(v.t, v.site.SetAltSvc(origin.AltSvc{Port: port}))
+		v.page()
+
+		leaving := time.NewTimer(rtt + rtt/4) // the connection is there in one, and the requests half of one later
+		serving.Go(func() {
+			<-leaving.C
+			server.Shutdown(v.t.Context())
+		})
+		page, err := v.load(pageload.Config{URLs: v.site.Assets()})
+		assert.NoError(v.t, err)
+		byHTTP3 := page.Log.Requests(netlog.Protocol(alpn.H3))
+		assert.Len(v.t, byHTTP3, 10)
+		for _, q := range byHTTP3 {
+			assert.Equal(v.t, "reset by server: H3_REQUEST_REJECTED (0x10b)", q.Err)
+		}
+		assert.Len(v.t, page.Log.Requests(netlog.Protocol(alpn.H2), netlog.Status(200)), 10)
+		socket.Close()
+		serving.Wait()
+	})
+}
+
+// What a server rejects over HTTP/3, and stays, is sent again on the same connection,
+// but not for ever.
+func TestWhatIsRejectedOverHTTP3IsSentAgain(t *testing.T) {
+	image := func(r *http.Request) bool { return r.URL.Path != "/" }
+	for _, c := range []struct{ request, tries int }{{1, 2}, {0, 3}} {
+		cfg := &origin.Config{
+			Page: &origin.Page{Images: 1}, HTTP3: &origin.HTTP3{},
+			Faults: []origin.Fault{{Request: c.request, Match: image, Do: origin.Refuse}},
+		}
+		visit(t, cfg, func(v *visitor) {
+			page, err := v.load(pageload.Config{URL: v.site.URL})
+			if c.request == 0 {
+				assert.EqualError(v.t, err, "pageload: GET "+v.site.Assets()[0]+": reset by server: H3_REQUEST_REJECTED (0x10b)")
+			} else {
+				assert.NoError(v.t, err)
+			}
+			assert.Len(v.t, page.Log.Requests(netlog.Protocol(alpn.H3)), c.tries)
+			netlog.RequireConnections(v.t, page.Log, 1, alpn.H3, netlog.Protocol(alpn.H3))
+		})
+	}
 }
 
 // A connection that has ended before anything was sent over it costs another one,

@@ -22,9 +22,10 @@ type Result struct {
 
 // Load loads a page, or one batch, and closes what it opened. An answer with
 // an error status is an answer. A request without one makes Load return an
-// error that names the first such, beside the Result: the rest was loaded. By TCP
-// one that the server has refused unprocessed, or whose connection had carried others
-// and was gone, is sent up to three times before it counts as such.
+// error that names the first such, beside the Result: the rest was loaded. One that
+// the server says it has not processed, by REFUSED_STREAM, a GOAWAY of NO_ERROR or
+// H3_REQUEST_REJECTED, is sent up to three times, which is Chrome's bound, before it
+// counts as such; so is one whose TCP connection had carried others and was gone.
 func Load(ctx context.Context, cfg *Config) (*Result, error) {
 	p, err := cfg.plan()
 	if err != nil {
