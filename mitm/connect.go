@@ -79,7 +79,7 @@ func (c *client) established() bool {
 func (c *client) refuseConnect(status int, err error) {
 	c.rec.Close(oneLine(err)) // first, so that whoever has the answer can rely on the record
 	c.answerConnect(status, "Connection: close\r\n", err)
-	c.end(oneLine(err))
+	c.dismiss(oneLine(err))
 }
 
 // challenge asks for credentials, and reports whether the client could be told.

@@ -49,8 +49,11 @@ func (c *client) firstRequest() {
 	for again := true; again; {
 		word, err := c.firstWord()
 		switch {
+		case err != nil && c.denied != nil:
+			c.dismiss(fmt.Sprintf("%v; %v", c.denied, err))
+			return
 		case err != nil:
-			c.end(c.afterDenial(err).Error())
+			c.end(err.Error())
 			return
 		case word == http.MethodConnect && c.mode.has(Explicit|ExplicitTLS):
 			again = c.connect()
@@ -81,14 +84,6 @@ func (c *client) unsniffed(b byte) error {
 		return fmt.Errorf("a SOCKS5 greeting, and Mode is %v", mode)
 	}
 	return fmt.Errorf("begins with %q, and Mode is %v", string(rune(b)), mode)
-}
-
-// afterDenial adds that the client was asked for credentials before it left.
-func (c *client) afterDenial(err error) error {
-	if c.denied == nil {
-		return err
-	}
-	return fmt.Errorf("%v; %w", c.denied, err)
 }
 
 // rest is the connection without what was taken from it, and lets go of the
@@ -142,6 +137,14 @@ func ended(b []byte, err error) error {
 	return fmt.Errorf("client closed it in the middle of a method: %q", b)
 }
 
+// closedWithin is for a client that has left behind n bytes of a part.
+func closedWithin(part string, n int) error {
+	if n == 1 {
+		return fmt.Errorf("client closed it in the middle of %s, after 1 byte", part)
+	}
+	return fmt.Errorf("client closed it in the middle of %s, after %d bytes", part, n)
+}
+
 func notHTTP(b []byte) error {
 	switch {
 	case b[0] == handshakeRecord:
@@ -162,7 +165,7 @@ func (c *client) head() (*http.Request, error) {
 		head.Write(line)
 		switch {
 		case err == io.EOF:
-			return nil, fmt.Errorf("client closed it in the middle of the head of its CONNECT, after %d bytes", head.Len())
+			return nil, closedWithin("the head of its CONNECT", head.Len())
 		case err != nil && err != bufio.ErrBufferFull:
 			return nil, fmt.Errorf("in the head of CONNECT: %w", bare(err))
 		case head.Len() > maxHead:

@@ -40,7 +40,7 @@ const (
 // socks serves a client of SOCKS5.
 func (c *client) socks() {
 	if err := c.socksGreeting(); err != nil {
-		c.end(socksReason(err))
+		c.dismiss(socksReason(err))
 		return
 	}
 	t, reply, err := c.socksRequest()
@@ -54,34 +54,44 @@ func (c *client) socks() {
 	})
 }
 
-// take reads n bytes of a part of the conversation.
-func (c *client) take(n int, part string) ([]byte, error) {
+// part is one of those that a client's side of the conversation has.
+type part struct {
+	client *client
+	name   string
+	taken  int // bytes
+}
+
+func (p *part) take(n int) ([]byte, error) {
 	b := make([]byte, n)
-	if _, err := io.ReadFull(c.reader, b); err != nil {
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return nil, fmt.Errorf("client closed it in the middle of %s", part)
-		}
-		return nil, fmt.Errorf("in %s: %w", part, bare(err))
+	got, err := io.ReadFull(p.client.reader, b)
+	p.taken += got
+	switch {
+	case err == nil:
+		return b, nil
+	case err != io.EOF && err != io.ErrUnexpectedEOF:
+		return nil, fmt.Errorf("in %s: %w", p.name, bare(err))
+	case p.taken == 0:
+		return nil, fmt.Errorf("client closed it before %s", p.name)
 	}
-	return b, nil
+	return nil, closedWithin(p.name, p.taken)
 }
 
 // takeCounted reads what is behind its own length in one byte.
-func (c *client) takeCounted(part string) ([]byte, error) {
-	n, err := c.take(1, part)
+func (p *part) takeCounted() ([]byte, error) {
+	n, err := p.take(1)
 	if err != nil {
 		return nil, err
 	}
-	return c.take(int(n[0]), part)
+	return p.take(int(n[0]))
 }
 
 // socksGreeting agrees on a method, and takes the credentials.
 func (c *client) socksGreeting() error {
-	const part = "its greeting"
-	if _, err := c.take(1, part); err != nil { // the version, which was looked at
+	greeting := &part{client: c, name: "its greeting"}
+	if _, err := greeting.take(1); err != nil { // the version, which was looked at
 		return err
 	}
-	methods, err := c.takeCounted(part)
+	methods, err := greeting.takeCounted()
 	if err != nil {
 		return err
 	}
@@ -123,19 +133,19 @@ func (c *client) socksMethod(method byte) error {
 
 // socksCredentials is RFC 1929, section 2.
 func (c *client) socksCredentials() error {
-	const part = "its credentials"
-	version, err := c.take(1, part)
+	credentials := &part{client: c, name: "its credentials"}
+	version, err := credentials.take(1)
 	if err != nil {
 		return err
 	}
 	if version[0] != passwordVersion {
 		return fmt.Errorf("credentials begin with version %d, not %d (RFC 1929, section 2)", version[0], passwordVersion)
 	}
-	user, err := c.takeCounted(part)
+	user, err := credentials.takeCounted()
 	if err != nil {
 		return err
 	}
-	password, err := c.takeCounted(part)
+	password, err := credentials.takeCounted()
 	if err != nil {
 		return err
 	}
@@ -148,7 +158,8 @@ func (c *client) socksCredentials() error {
 
 // socksRequest is RFC 1928, section 4. With an error comes the reply for it.
 func (c *client) socksRequest() (target, byte, error) {
-	head, err := c.take(4, "its request")
+	request := &part{client: c, name: "its request"}
+	head, err := request.take(4)
 	if err != nil {
 		return target{}, replyFailure, err
 	}
@@ -156,11 +167,11 @@ func (c *client) socksRequest() (target, byte, error) {
 	if head[0] != socksVersion || head[2] != 0 {
 		return target{}, replyFailure, fmt.Errorf("request begins with % x: want version 5, and 0 in the third place", head)
 	}
-	host, reply, err := c.socksHost(kind)
+	host, reply, err := request.host(kind)
 	if err != nil {
 		return target{}, reply, err
 	}
-	port, err := c.take(2, "its request")
+	port, err := request.take(2)
 	if err != nil {
 		return target{}, replyFailure, err
 	}
@@ -181,16 +192,16 @@ func socksCommand(command byte) string {
 	return fmt.Sprintf("command %d", command)
 }
 
-func (c *client) socksHost(kind byte) (host string, reply byte, err error) {
-	const part = "its request"
+// host is the request's address. With an error comes the reply for it.
+func (p *part) host(kind byte) (host string, reply byte, err error) {
 	var b []byte
 	switch kind {
 	case addressIPv4:
-		b, err = c.take(4, part)
+		b, err = p.take(4)
 	case addressIPv6:
-		b, err = c.take(16, part)
+		b, err = p.take(16)
 	case addressName:
-		b, err = c.takeCounted(part)
+		b, err = p.takeCounted()
 		return string(b), replyFailure, err
 	default:
 		return "", replyAddressNotSupported, fmt.Errorf("address type %d: want 1, 3 or 4 (RFC 1928, section 5)", kind)
@@ -213,7 +224,7 @@ func (c *client) refuseSocks(reply byte, err error) {
 	reason := socksReason(err)
 	c.rec.Close(reason) // first, so that whoever has the reply can rely on the record
 	c.replySocks(reply)
-	c.end(reason)
+	c.dismiss(reason)
 }
 
 // replyFor is the reply for what CONNECT is refused with status for: a hook forbids

@@ -6,12 +6,14 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"example.com/wiretest/linkdelay"
 	"example.com/wiretest/mitm"
+	"example.com/wiretest/netlog"
 )
 
 const connectToName = "\x05\x01\x00\x03\x0borigin.test\x00\x50"
@@ -24,16 +26,16 @@ func TestSOCKSRefusals(t *testing.T) {
 		name, says, hears, reason string
 		auth, stays               bool // whether it is to hear all before it ends
 	}{
-		{name: "half a greeting", says: "\x05\x02\x00", reason: "SOCKS5: client closed it in the middle of its greeting"},
+		{name: "half a greeting", says: "\x05\x02\x00", reason: "SOCKS5: client closed it in the middle of its greeting, after 3 bytes"},
 		{name: "no method", says: "\x05\x00", hears: "\x05\xff", reason: "SOCKS5: the client offers the methods [], not 0, none; Config.Auth is nil"},
 		{name: "only GSSAPI", says: "\x05\x01\x01", hears: "\x05\xff", reason: "SOCKS5: the client offers the methods [1], not 0, none; Config.Auth is nil"},
 		{name: "no credentials", auth: true, says: "\x05\x01\x00", hears: "\x05\xff", reason: "SOCKS5: proxy authentication: the client offers the methods [0], not 2, user and password (RFC 1929)"},
 		{name: "version of credentials", auth: true, says: "\x05\x01\x02\x05\x04user", hears: "\x05\x02", reason: "SOCKS5: credentials begin with version 5, not 1 (RFC 1929, section 2)"},
-		{name: "half of credentials", auth: true, says: "\x05\x01\x02\x01\x04us", hears: "\x05\x02", reason: "SOCKS5: client closed it in the middle of its credentials"},
+		{name: "half of credentials", auth: true, says: "\x05\x01\x02\x01\x04us", hears: "\x05\x02", reason: "SOCKS5: client closed it in the middle of its credentials, after 4 bytes"},
 		{name: "unknown user", auth: true, says: "\x05\x01\x02\x01\x05other\x06secret", hears: "\x05\x02\x01\x01", reason: `SOCKS5: proxy authentication: unknown user "other"`},
 		{name: "long credentials", auth: true, says: "\x05\x01\x02\x01\xff" + long + "\xff" + long, hears: "\x05\x02\x01\x01", reason: fmt.Sprintf("SOCKS5: proxy authentication: unknown user %q", long)},
 		{name: "wrong password", auth: true, says: "\x05\x01\x02\x01\x04user\x03bad", hears: "\x05\x02\x01\x01", reason: `SOCKS5: proxy authentication: wrong password for user "user"`},
-		{name: "half a request", says: "\x05\x01\x00\x05\x01\x00\x03\x0bori", hears: "\x05\x00\x05\x01", reason: "SOCKS5: client closed it in the middle of its request"},
+		{name: "half a request", says: "\x05\x01\x00\x05\x01\x00\x03\x0bori", hears: "\x05\x00\x05\x01", reason: "SOCKS5: client closed it in the middle of its request, after 8 bytes"},
 		{name: "version of the request", says: "\x05\x01\x00\x04\x01\x00\x01", hears: "\x05\x00\x05\x01", reason: "SOCKS5: request begins with 04 01 00 01: want version 5, and 0 in the third place"},
 		{name: "reserved", says: "\x05\x01\x00\x05\x01\x01\x01", hears: "\x05\x00\x05\x01", reason: "SOCKS5: request begins with 05 01 01 01: want version 5, and 0 in the third place"},
 		{name: "BIND", says: "\x05\x01\x00\x05\x02\x00\x01\x7f\x00\x00\x01\x00\x50", hears: "\x05\x00\x05\x07", reason: "SOCKS5: BIND: only CONNECT"},
@@ -125,6 +127,69 @@ func TestSOCKSInPieces(t *testing.T) {
 		got, err := io.ReadAll(conn)
 		require.NoError(t, err)
 		assert.Equal(t, "\x05\x02"+"\x01\x00"+"\x05\x00\x00\x01\x00\x00\x00\x00\x00\x00"+"and more", string(got))
+	})
+}
+
+// cuts are all beginnings of a conversation, each with why its client was not
+// served if it then ends.
+func cuts() (all []struct{ says, reason string }) {
+	add := func(says, reason string) { all = append(all, struct{ says, reason string }{says, reason}) }
+	add("", "client closed it before its first request")
+	said := ""
+	for _, part := range []struct{ name, words string }{
+		{"greeting", "\x05\x03\x00\x01\x02"}, {"credentials", "\x01\x04user\x06secret"}, {"request", connectToName},
+	} {
+		if said != "" {
+			add(said, "SOCKS5: client closed it before its "+part.name)
+		}
+		for n := 1; n < len(part.words); n++ {
+			bytes := fmt.Sprint(n, " bytes")
+			if n == 1 {
+				bytes = "1 byte"
+			}
+			add(said+part.words[:n], fmt.Sprintf("SOCKS5: client closed it in the middle of its %s, after %s", part.name, bytes))
+		}
+		said += part.words
+	}
+	return all
+}
+
+func TestSOCKSCutAtEachByte(t *testing.T) {
+	linkdelay.EachWorld(t, linkdelay.Link{}, func(t *testing.T, network *linkdelay.Network) {
+		proxy := mitm.New(t, &mitm.Config{Mode: mitm.SOCKS5, Auth: secret, Net: network.Host("proxy.test")})
+		last := func() netlog.Connection {
+			all := proxy.Log().Connections()
+			return all[len(all)-1]
+		}
+		for _, c := range cuts() {
+			conn := dialProxy(t, network, proxy)
+			io.WriteString(conn, c.says)
+			conn.(interface{ CloseWrite() error }).CloseWrite()
+			_, err := io.ReadAll(conn)
+			require.NoError(t, err, "after %q", c.says)
+			synctestSettle(t, func() bool { return last().CloseReason != "" })
+			assert.Equal(t, c.reason, last().CloseReason, "after %q", c.says)
+		}
+	})
+}
+
+// Clients that stop anywhere hold up no Close.
+func TestSOCKSStoppedAtEachByte(t *testing.T) {
+	linkdelay.EachWorld(t, linkdelay.Link{}, func(t *testing.T, network *linkdelay.Network) {
+		proxy := mitm.New(t, &mitm.Config{Mode: mitm.SOCKS5, Auth: secret, Net: network.Host("proxy.test")})
+		n := len(cuts())
+		for _, c := range cuts() {
+			io.WriteString(dialProxy(t, network, proxy), c.says)
+		}
+		synctestSettle(t, func() bool { return len(proxy.Log().Connections()) == n })
+		began := time.Now()
+		require.NoError(t, proxy.Close())
+		if inVirtualTime(t) {
+			assert.Zero(t, time.Since(began))
+		}
+		for i, c := range proxy.Log().Connections() {
+			assert.Equal(t, "proxy closed", c.CloseReason, "after %q", cuts()[i].says)
+		}
 	})
 }
 
