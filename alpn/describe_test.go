@@ -46,8 +46,12 @@ func TestClientHelloAsText(t *testing.T) {
 func TestRarerExtensionsNameTheDamagedByte(t *testing.T) {
 	for _, c := range []struct{ name, extension, want string }{
 		{"early data", "\x00\x2a\x00\x01z", "byte 56: early_data: 1 bytes after its end"},
-		{"binder missing", "\x00\x29\x00\x0b\x00\x07\x00\x01i\x00\x00\x00\x01\x00\x00", "byte 65: pre_shared_key: binders: empty"},
-		{"binder too many", "\x00\x29\x00\x0f\x00\x07\x00\x01i\x00\x00\x00\x01\x00\x04\x01b\x01b", "byte 67: pre_shared_key: more binders than identities (1)"},
+		{"binder missing", preSharedKey("session"), "byte 71: pre_shared_key: binders: empty"},
+		{"binder too many", preSharedKey("session", 32, 32), "byte 73: pre_shared_key: more binders than identities (1)"},
+		{"binder too short", preSharedKey("session", 31), "byte 73: pre_shared_key: binder: length 31; at least 32"},
+		{"not last", preSharedKey("session", 32) + "\x00\x17\x00\x00", "byte 106: extended_master_secret: after pre_shared_key, which must be the last (RFC 8446, section 4.2.11)"},
+		{"not last and unknown", preSharedKey("session", 32) + "\x99\x99\x00\x01z\x00\x17\x00\x00", "byte 106: extension 39321: after pre_shared_key, which must be the last (RFC 8446, section 4.2.11)"},
+		{"not last but twice", preSharedKey("session", 32) + preSharedKey("session", 32), "byte 106: pre_shared_key: sent twice (RFC 8446, section 4.2)"},
 		{"ECH type", "\xfe\x0d\x00\x01\x02", "byte 56: encrypted_client_hello: type 2; must be 0 (outer) or 1 (inner)"},
 		{"ECH without payload", "\xfe\x0d\x00\x0a\x00\x00\x01\x00\x01\x07\x00\x00\x00\x00", "byte 64: encrypted_client_hello: payload: empty"},
 		{"ECH inner", "\xfe\x0d\x00\x02\x01z", "byte 57: encrypted_client_hello: 1 bytes after its end"},
@@ -61,4 +65,23 @@ func TestRarerExtensionsNameTheDamagedByte(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, hello.ECH.Inner)
 	assert.Contains(t, hello.String(), "\tECH: inner\n")
+}
+
+// preSharedKey is the extension with one identity and with binders of these
+// lengths.
+func preSharedKey(identity string, binders ...int) string {
+	var all string
+	for _, n := range binders {
+		all += vector(1, strings.Repeat("b", n))
+	}
+	return "\x00\x29" + vector(2, vector(2, vector(2, identity)+"\x00\x00\x00\x2a")+vector(2, all))
+}
+
+func TestPreSharedKeyWithTheShortestBinder(t *testing.T) {
+	stream := []byte(with("\x00\x17\x00\x00" + preSharedKey("session", 32)))
+	hello, err := peek(t, cut(stream), stream)
+	require.NoError(t, err)
+	require.Len(t, hello.PSKs, 1)
+	assert.Equal(t, "session", string(hello.PSKs[0].Identity))
+	assert.Len(t, hello.PSKs[0].Binder, 32)
 }

@@ -65,6 +65,9 @@ func (c *cursor) extensions(read func(id uint16, body *cursor)) (ids []uint16) {
 // extension reads one that has a field; any other may hold what it likes.
 func (h *ClientHello) extension(id uint16, body *cursor) {
 	name := extensionName(id)
+	if h.PSKs != nil {
+		body.fail(body.at-extensionHeader, "%s: after pre_shared_key, which must be the last (RFC 8446, section 4.2.11)", name)
+	}
 	switch id {
 	case extServerName:
 		h.ServerName = serverName(body.filled(2, 1, name))
@@ -142,7 +145,8 @@ func keyShares(c cursor) []KeyShare {
 	return all
 }
 
-// preSharedKeys puts the two lists of RFC 8446, section 4.2.11, together.
+// preSharedKeys puts the two lists of RFC 8446, section 4.2.11, together. It is
+// not nil if there is no flaw.
 func preSharedKeys(body *cursor) []PSK {
 	all := make([]PSK, 0, 1)
 	identities := body.filled(2, 1, "pre_shared_key: identities")
@@ -154,12 +158,22 @@ func preSharedKeys(body *cursor) []PSK {
 	binders := body.filled(2, 1, "pre_shared_key: binders")
 	at := binders.at
 	for i := range all {
-		all[i].Binder = binders.filled1("pre_shared_key: binder")
+		all[i].Binder = binder(&binders)
 	}
 	if len(binders.left) > 0 {
 		binders.fail(at, "pre_shared_key: more binders than identities (%d)", len(all))
 	}
 	return all
+}
+
+// binder is a hash, which is no shorter than that of SHA-256.
+func binder(c *cursor) []byte {
+	at := c.at
+	b := c.part(1, 1, "pre_shared_key: binder")
+	if len(b.left) < 32 {
+		c.fail(at, "pre_shared_key: binder: length %d; at least 32", len(b.left))
+	}
+	return b.left
 }
 
 // encryptedHello reads an ECHClientHello (RFC 9849, section 5).

@@ -11,6 +11,7 @@ const (
 	recordHeader    = 5
 	maxRecord       = 1 << 14
 	handshakeHeader = 4
+	extensionHeader = 4
 
 	helloRequest = 0
 	clientHello  = 1
