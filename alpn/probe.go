@@ -207,8 +207,15 @@ func (p *prober) ask(ctx context.Context, version uint16, offer []string, sessio
 	answer.observe(conn.ConnectionState())
 	defer until(ctx, raw)()
 	use(conn, &answer)
-	conn.Close()
+	closeWithin(ctx, conn)
 	return answer, nil
+}
+
+// closeWithin ends by ctx, where a peer that reads nothing holds the close_notify of
+// crypto/tls up for 5 seconds.
+func closeWithin(ctx context.Context, conn *tls.Conn) {
+	defer whenDone(ctx, func() { conn.NetConn().Close() })()
+	conn.Close()
 }
 
 // failed tells a refusal, which is an answer, from what makes it pointless to go
@@ -237,10 +244,15 @@ func noTLS(record tls.RecordHeaderError) error {
 
 // until ends reading and writing when ctx does. What it returns undoes that.
 func until(ctx context.Context, conn net.Conn) (undo func()) {
+	return whenDone(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
+}
+
+// whenDone calls end when ctx is done, though not after undo.
+func whenDone(ctx context.Context, end func()) (undo func()) {
 	ended := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() { // waited for by undo, if it has begun
 		defer close(ended)
-		conn.SetDeadline(time.Unix(1, 0))
+		end()
 	})
 	return func() {
 		if !stop() {

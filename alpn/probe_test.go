@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"net"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -311,6 +312,50 @@ func TestProbeOfAServerThatDoesNotAnswer(t *testing.T) {
 		}
 		require.NotEmpty(t, r.Spoken[0].Settings, "came before")
 	})
+}
+
+// close_notify is not worth more than Timeout either: crypto/tls alone would wait
+// 5 seconds for a peer that takes it.
+func TestProbeOfAServerThatReadsNoEnd(t *testing.T) {
+	for name, answer := range map[string]string{"answers": "HTTP/1.1 204 No Content\r\n\r\n", "silent": ""} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := serverTLS()
+				cfg := &alpn.ProbeConfig{
+					Offers: [][]string{{alpn.HTTP11}}, TLS: &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS12}, Timeout: time.Second,
+					DialContext: func(context.Context, string, string) (net.Conn, error) { return readingOnce(t, server, answer), nil },
+				}
+				began := time.Now()
+				r, err := alpn.Probe(t.Context(), "a.test:443", cfg)
+				require.NoError(t, err)
+				assert.Equal(t, 2*time.Second, time.Since(began), "one Timeout for each connection\n%v", r)
+				require.True(t, r.Answers[0].Resumes, r)
+				if answer != "" {
+					assert.Equal(t, 204, r.Spoken[0].Status, r)
+				} else {
+					assert.ErrorIs(t, r.Spoken[0].Err, os.ErrDeadlineExceeded)
+				}
+			})
+		})
+	}
+}
+
+// readingOnce is the client's end of a connection to a server that reads a
+// request at the most, and then nothing more. Without a buffer, writing to it
+// takes for ever then.
+func readingOnce(t *testing.T, cfg *tls.Config, answer string) net.Conn {
+	client, server := net.Pipe()
+	ended := make(chan struct{})
+	t.Cleanup(func() { server.Close(); <-ended })
+	go func() { // ended and waited for in Cleanup
+		defer close(ended)
+		conn := tls.Server(server, cfg)
+		if conn.Handshake() == nil && !conn.ConnectionState().DidResume {
+			conn.Read(make([]byte, 1<<12))
+			conn.Write([]byte(answer))
+		}
+	}()
+	return client
 }
 
 // What was found until then is not lost.
