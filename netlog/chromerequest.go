@@ -331,7 +331,7 @@ func (c *chrome) jobBound(e *event) {
 		return
 	}
 	c.node(e.Source.ID).request = to
-	if e.Source.Type != chromefile.StreamJob { // the source type has the event's name
+	if e.Source.Type != chromefile.SourceStreamJob {
 		return
 	}
 	if r := c.requests[to]; r != nil && r.at != nil && r.at.alive && r.at.job == 0 {

@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"syscall"
+
+	"example.com/wiretest/netlog/internal/reset"
 )
 
 // takesLeave notes that p ends TLS from this side. The peer may answer that, and
@@ -29,16 +31,11 @@ func (r *recordedConn) note(err error) {
 	switch {
 	case err == io.EOF || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, syscall.EPIPE):
 		r.ended = "closed by the peer"
-	case isReset(err):
+	case reset.Is(err):
 		r.ended = "reset by the peer"
 	default:
 		r.ended = "failed: " + err.Error()
 	}
-}
-
-// isReset knows Windows by the text, whose number has no name elsewhere.
-func isReset(err error) bool {
-	return errors.Is(err, syscall.ECONNRESET) || strings.Contains(err.Error(), "forcibly closed by the remote host")
 }
 
 // Reasons that are completed when a better one turns up.

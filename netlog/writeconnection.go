@@ -16,11 +16,11 @@ import (
 // tellHead is of the Log as a whole: what a browser knew from before.
 func (e *emitter) tellHead() []told {
 	t, c := new(teller), e.log
-	t.tell(c.free("NONE"), c.epoch, keptLog, phaseNone, whole(c.head))
+	t.tell(c.free(chromefile.SourceNone), c.epoch, keptLog, phaseNone, whole(c.head))
 	for _, host := range sortedKeys(c.head.Speaks) {
 		for _, r := range c.head.Speaks[host] {
 			server := map[string]any{"server": "https://" + host, "supports_spdy": true}
-			t.tell(&source{id: r.Source, kind: "HTTP_SERVER_PROPERTIES"}, c.epoch, r.Event, phaseNone, params(nil).value("servers", []any{server}))
+			t.tell(&source{id: r.Source, kind: chromefile.SourceServerProperties}, c.epoch, r.Event, phaseNone, params(nil).value("servers", []any{server}))
 		}
 	}
 	for _, host := range sortedKeys(c.head.QUIC) {
@@ -35,11 +35,11 @@ func (e *emitter) tellHead() []told {
 func kindOfQUIC(event string) string {
 	switch {
 	case strings.HasPrefix(event, "QUIC_"):
-		return "QUIC_SESSION_POOL_JOB"
+		return chromefile.SourceQUICPoolJob
 	case event == chromefile.AltSvcFound:
-		return "HTTP_STREAM_JOB_CONTROLLER"
+		return chromefile.SourceJobController
 	}
-	return "HTTP_SERVER_PROPERTIES"
+	return chromefile.SourceServerProperties
 }
 
 // tellConnection is a SOCKET or a QUIC_SESSION, and the HTTP2_SESSION on it.
@@ -61,12 +61,12 @@ func (c *copies) tellConnection(k *connectionKept) []told {
 }
 
 func (c *copies) tellSocket(t *teller, k *connectionKept, on *source) {
-	kind := "TRANSPORT_CONNECT_JOB"
+	kind := chromefile.SourceTransportJob
 	if k.TLSVersion != 0 {
-		kind = "SSL_CONNECT_JOB"
+		kind = chromefile.SourceTLSJob
 	}
 	job := c.free(kind)
-	t.tell(job, k.Opened, connectJob, phaseBegin, params(nil).str("group_id", groupOf(k)))
+	t.tell(job, k.Opened, chromefile.ConnectJob, phaseBegin, params(nil).str("group_id", groupOf(k)))
 	t.tell(on, k.Opened, chromefile.SocketAlive, phaseBegin, params(nil).on(job).str("leg", string(k.Leg)).str("host", k.Host))
 	t.tell(on, k.Opened, keptConnection, phaseNone, whole(k))
 	t.tell(on, k.Opened, chromefile.TCPConnect, phaseBegin, params(nil).value("address_list", []string{k.Remote}))
@@ -79,7 +79,7 @@ func (c *copies) tellSocket(t *teller, k *connectionKept, on *source) {
 		c.tellTLS(t, k, on)
 	}
 	t.tell(job, k.Handshaken, chromefile.ConnectJobSetSocket, phaseNone, params(nil).on(on))
-	t.tell(job, k.Handshaken, connectJob, phaseEnd, nil)
+	t.tell(job, k.Handshaken, chromefile.ConnectJob, phaseEnd, nil)
 }
 
 func groupOf(k *connectionKept) string {
@@ -122,7 +122,7 @@ func (c *copies) tellCertificate(t *teller, k *connectionKept, on *source) {
 	if k.Check == 0 {
 		return
 	}
-	check := &source{id: k.Check, kind: chromefile.VerifierJob}
+	check := &source{id: k.Check, kind: chromefile.SourceVerifierJob}
 	t.tell(on, k.Handshaken, chromefile.VerifierBoundToJob, phaseNone, params(nil).on(check))
 	same := func(other *connectionKept) bool { return other.Check == k.Check }
 	if k.Root == rootUnknown || c.connections[slices.IndexFunc(c.connections, same)] != k {
@@ -203,7 +203,7 @@ func (c *copies) tellNote(n Note) []told {
 		}
 		p = p.value("params", inner)
 	}
-	t.tell(c.free("NONE"), n.Time, keptNote, phaseNone, p)
+	t.tell(c.free(chromefile.SourceNone), n.Time, keptNote, phaseNone, p)
 	return t.events
 }
 
@@ -219,11 +219,11 @@ func (c *copies) tellStall(s *stallKept) []told {
 		}
 	}
 	t.tell(on, s.Start, keptStall, phaseNone, whole(s))
-	if s.Request >= 1 && s.Request <= int64(len(c.requests)) && on.kind != poolManager {
+	if s.Request >= 1 && s.Request <= int64(len(c.requests)) && on.kind != chromefile.SourcePoolManager {
 		return t.events
 	}
 	switch on.kind {
-	case chromefile.StreamJob:
+	case chromefile.SourceStreamJob:
 		t.tell(on, s.Start, chromefile.SocketPool, phaseBegin, nil)
 		t.tell(on, s.Start, s.eventName(), phaseNone, nil)
 		t.tell(on, s.Start.Add(s.Duration), chromefile.SocketPool, phaseEnd, nil)
@@ -233,21 +233,19 @@ func (c *copies) tellStall(s *stallKept) []told {
 	return t.events
 }
 
-const poolManager = "HTTP_STREAM_POOL_ATTEMPT_MANAGER"
-
 func (s *stallKept) eventName() string {
 	name, _, _ := strings.Cut(s.Kind, " ")
-	return cmp.Or(s.Event, name, "CANCELLED")
+	return cmp.Or(s.Event, name, chromefile.Cancelled)
 }
 
 func (s *stallKept) sourceKind() string {
 	switch name := s.eventName(); {
 	case strings.HasPrefix(name, "HTTP_STREAM_POOL_"):
-		return poolManager
-	case strings.HasPrefix(name, "HTTP2_SESSION"):
-		return "HTTP2_SESSION"
+		return chromefile.SourcePoolManager
+	case strings.HasPrefix(name, chromefile.H2Session):
+		return chromefile.SourceH2Session
 	}
-	return chromefile.StreamJob
+	return chromefile.SourceStreamJob
 }
 
 func (s *stallKept) says() params {

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"example.com/wiretest/netlog/internal/chromefile"
 )
 
 // copies are all records of a Log at one instant, and the ids that their sources
@@ -133,13 +135,13 @@ func (c *copies) number() {
 	}
 	c.sockets, c.sessions = make([]source, len(c.connections)), make([]source, len(c.connections))
 	for i, k := range c.connections {
-		kind := "SOCKET"
+		kind := chromefile.SourceSocket
 		if k.Network == "udp" {
-			kind = "QUIC_SESSION"
+			kind = chromefile.SourceQUICSession
 		}
 		c.sockets[i] = source{id: c.orFree(k.Source), kind: kind}
 		if k.Protocol == "h2" || k.Session != 0 {
-			c.sessions[i] = source{id: c.orFree(k.Session), kind: "HTTP2_SESSION"}
+			c.sessions[i] = source{id: c.orFree(k.Session), kind: chromefile.SourceH2Session}
 		}
 	}
 }

@@ -158,9 +158,9 @@ func writtenEvents() []string {
 		chromefile.RequestAlive, chromefile.StartJob, chromefile.StreamRequest, chromefile.ControllerBound, chromefile.JobController,
 		chromefile.ProxyResolved, chromefile.StartedJob, chromefile.StreamJob, chromefile.SocketPool, chromefile.PoolBoundToSocket,
 		chromefile.JobBoundToRequest, chromefile.BoundToJob, chromefile.FoundExistingSession, chromefile.ImportedFromSocket,
-		chromefile.BoundToQUICSession, chromefile.StreamRequestProto, sendRequest, readHeaders, chromefile.SendHeadersH1,
+		chromefile.BoundToQUICSession, chromefile.StreamRequestProto, chromefile.SendRequest, chromefile.ReadHeaders, chromefile.SendHeadersH1,
 		chromefile.SendHeadersH2, chromefile.SendHeadersQUIC, chromefile.ReadResponseHeaders, chromefile.ReadBody,
-		chromefile.JobFilteredBytesRead, chromefile.SocketAlive, chromefile.SocketInUse, chromefile.TCPConnect, chromefile.SSLConnect, connectJob,
+		chromefile.JobFilteredBytesRead, chromefile.SocketAlive, chromefile.SocketInUse, chromefile.TCPConnect, chromefile.SSLConnect, chromefile.ConnectJob,
 		chromefile.ConnectJobSetSocket, chromefile.SSLCertificates, chromefile.VerifierBoundToJob, chromefile.VerifierJob,
 		chromefile.SendTunnelHeaders, chromefile.ReadTunnelHeaders, chromefile.SocketBytesSent, chromefile.SocketBytesReceived,
 		chromefile.SSLBytesSent, chromefile.SSLBytesReceived, chromefile.PoolClosingSocket, chromefile.QUICSession,
@@ -169,17 +169,10 @@ func writtenEvents() []string {
 	}
 }
 
-// Events that reading has no use for.
-const (
-	sendRequest = "HTTP_TRANSACTION_SEND_REQUEST"
-	readHeaders = "HTTP_TRANSACTION_READ_HEADERS"
-	connectJob  = "CONNECT_JOB"
-)
-
 // sourceKinds are numbered by their order.
 var sourceKinds = [...]string{
-	"NONE", "URL_REQUEST", "HTTP_STREAM_JOB_CONTROLLER", "HTTP_STREAM_JOB", "SOCKET", "HTTP2_SESSION", "QUIC_SESSION", "CERT_VERIFIER_JOB",
-	"HTTP_SERVER_PROPERTIES", "QUIC_SESSION_POOL_JOB", "HTTP_STREAM_POOL_ATTEMPT_MANAGER", "TRANSPORT_CONNECT_JOB", "SSL_CONNECT_JOB",
+	chromefile.SourceNone, chromefile.SourceURLRequest, chromefile.SourceJobController, chromefile.SourceStreamJob, chromefile.SourceSocket, chromefile.SourceH2Session, chromefile.SourceQUICSession, chromefile.SourceVerifierJob,
+	chromefile.SourceServerProperties, chromefile.SourceQUICPoolJob, chromefile.SourcePoolManager, chromefile.SourceTransportJob, chromefile.SourceTLSJob,
 }
 
 func sourceNumber(kind string) int64 { return int64(slices.Index(sourceKinds[:], kind)) }

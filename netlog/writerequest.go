@@ -26,19 +26,19 @@ type asking struct {
 func (c *copies) tellRequest(q *requestKept) []told {
 	a := &asking{teller: new(teller), c: c, q: q}
 	a.k, a.socket, a.session = c.carrier(q.Carrier)
-	a.ask, a.control, a.job = c.free("URL_REQUEST"), c.free("HTTP_STREAM_JOB_CONTROLLER"), nil
+	a.ask, a.control, a.job = c.free(chromefile.SourceURLRequest), c.free(chromefile.SourceJobController), nil
 	for _, i := range c.byID[q.ID] {
 		switch s := &c.stalls[i]; s.sourceKind() {
-		case chromefile.StreamJob:
+		case chromefile.SourceStreamJob:
 			a.pool = s
-		case "HTTP2_SESSION":
+		case chromefile.SourceH2Session:
 			a.streams = s
 		}
 	}
 	if a.pool != nil && a.pool.Source != 0 {
-		a.job = &source{id: a.pool.Source, kind: chromefile.StreamJob}
+		a.job = &source{id: a.pool.Source, kind: chromefile.SourceStreamJob}
 	} else {
-		a.job = c.free(chromefile.StreamJob)
+		a.job = c.free(chromefile.SourceStreamJob)
 	}
 	a.begins()
 	a.waits()
@@ -110,10 +110,10 @@ func (a *asking) waitsForStream() {
 	}
 	on := a.session
 	if s.Source != 0 {
-		on = &source{id: s.Source, kind: "HTTP2_SESSION"}
+		on = &source{id: s.Source, kind: chromefile.SourceH2Session}
 	}
 	if on == nil {
-		on = a.c.free("HTTP2_SESSION")
+		on = a.c.free(chromefile.SourceH2Session)
 	}
 	a.tell(on, s.Start, s.eventName(), phaseNone, params(nil).str("url", a.q.URL))
 }
@@ -140,7 +140,7 @@ func (a *asking) sends() {
 	if q.Sent.IsZero() {
 		return
 	}
-	a.tell(a.ask, q.Sent, sendRequest, phaseBegin, nil)
+	a.tell(a.ask, q.Sent, chromefile.SendRequest, phaseBegin, nil)
 	u, method := pathOf(q.URL), cmp.Or(q.Method, "GET")
 	switch q.Protocol {
 	case "h2":
@@ -156,7 +156,7 @@ func (a *asking) sends() {
 		p := params(nil).str("line", method+" "+u.RequestURI()+" HTTP/1.1\r\n").value("headers", []string{"Host: " + u.Host})
 		a.tell(a.ask, q.Sent, chromefile.SendHeadersH1, phaseNone, p)
 	}
-	a.tell(a.ask, q.Sent, sendRequest, phaseEnd, nil)
+	a.tell(a.ask, q.Sent, chromefile.SendRequest, phaseEnd, nil)
 }
 
 // pseudoHeaders are those of a request (RFC 9113, section 8.3.1).
@@ -176,11 +176,11 @@ func pathOf(s string) *url.URL {
 func (a *asking) receives() {
 	q := a.q
 	if !q.FirstByte.IsZero() {
-		a.tell(a.ask, q.Sent, readHeaders, phaseBegin, nil)
+		a.tell(a.ask, q.Sent, chromefile.ReadHeaders, phaseBegin, nil)
 		if q.Status != 0 {
 			a.tell(a.ask, q.FirstByte, chromefile.ReadResponseHeaders, phaseNone, params(nil).value("headers", []string{a.statusLine()}))
 		}
-		a.tell(a.ask, q.FirstByte, readHeaders, phaseEnd, nil)
+		a.tell(a.ask, q.FirstByte, chromefile.ReadHeaders, phaseEnd, nil)
 	}
 	if q.End.IsZero() {
 		return

@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"example.com/wiretest/netlog"
+	"example.com/wiretest/netlog/internal/reset"
 )
 
 // ending is why the connection ends: the first reason is the cause, the later
@@ -63,7 +64,7 @@ func (t *Tap) because(op string, err error) string {
 	switch {
 	case err == io.EOF, errors.Is(err, syscall.EPIPE):
 		return "closed by " + peer
-	case isReset(err):
+	case reset.Is(err):
 		return "reset by " + peer
 	}
 	return op + ": " + err.Error()
@@ -106,12 +107,4 @@ func isTimeout(err error) bool {
 // then Close knows the reason.
 func isOwnClose(err error) bool {
 	return errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe)
-}
-
-// wsaeconnreset is Windows' own number for a reset, which syscall.ECONNRESET
-// is not there.
-const wsaeconnreset = syscall.Errno(10054)
-
-func isReset(err error) bool {
-	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, wsaeconnreset)
 }

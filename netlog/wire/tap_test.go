@@ -48,7 +48,7 @@ func TestTapReasons(t *testing.T) {
 		{"own close", nil, "closed by server", "closed by client"},
 		{"EOF", []func(*testing.T, *run){fail(io.EOF)}, "closed by client", "closed by server"},
 		{"reset", []func(*testing.T, *run){fail(errReset), fail(io.EOF)}, "reset by client", "reset by server"},
-		{"windows", []func(*testing.T, *run){fail(wsaeconnreset)}, "reset by client", "reset by server"},
+		{"windows", []func(*testing.T, *run){fail(syscall.Errno(10054))}, "reset by client", "reset by server"},
 		{"broken pipe", []func(*testing.T, *run){failWrite(syscall.EPIPE), fail(errReset)}, "closed by client", "closed by server"},
 		{"reset on write", []func(*testing.T, *run){failWrite(syscall.ECONNRESET)}, "reset by client", "reset by server"},
 		{"other", []func(*testing.T, *run){fail(errors.New("local error: tls: bad record MAC"))}, "read: local error: tls: bad record MAC", "read: local error: tls: bad record MAC"},

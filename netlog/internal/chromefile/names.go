@@ -18,6 +18,8 @@ const (
 	SendHeadersQUIC       = "HTTP_TRANSACTION_QUIC_SEND_REQUEST_HEADERS"
 	ReadResponseHeaders   = "HTTP_TRANSACTION_READ_RESPONSE_HEADERS"
 	ReadBody              = "HTTP_TRANSACTION_READ_BODY"
+	SendRequest           = "HTTP_TRANSACTION_SEND_REQUEST"
+	ReadHeaders           = "HTTP_TRANSACTION_READ_HEADERS"
 	LocalNetworkAccess    = "LOCAL_NETWORK_ACCESS_CHECK"
 	StreamUpdateRecv      = "HTTP2_STREAM_UPDATE_RECV_WINDOW"
 	ControllerBound       = "HTTP_STREAM_JOB_CONTROLLER_BOUND"
@@ -51,6 +53,7 @@ const (
 	PoolBoundToConnectJob = "SOCKET_POOL_BOUND_TO_CONNECT_JOB"
 	PoolConnectJobCreated = "SOCKET_POOL_CONNECT_JOB_CREATED"
 	PoolClosingSocket     = "SOCKET_POOL_CLOSING_SOCKET"
+	ConnectJob            = "CONNECT_JOB"
 	ConnectJobSetSocket   = "CONNECT_JOB_SET_SOCKET"
 	TLSAttemptAlive       = "TLS_STREAM_ATTEMPT_ALIVE"
 
@@ -113,12 +116,23 @@ const (
 	ServerLoaded = "HTTP_SERVER_PROPERTIES_UPDATE_CACHE"
 )
 
-// Names of source types.
+// Names of source types; some are also those of an event.
 const (
-	SourceURLRequest    = "URL_REQUEST"
-	SourceBidirectional = "BIDIRECTIONAL_STREAM"
-	SourceSocket        = "SOCKET"
-	SourceProxySocket   = "PROXY_CLIENT_SOCKET"
-	SourceUDPSocket     = "UDP_SOCKET"
-	SourceUDPClient     = "UDP_CLIENT_SOCKET"
+	SourceNone             = "NONE"
+	SourceURLRequest       = "URL_REQUEST"
+	SourceBidirectional    = "BIDIRECTIONAL_STREAM"
+	SourceJobController    = "HTTP_STREAM_JOB_CONTROLLER"
+	SourceStreamJob        = "HTTP_STREAM_JOB"
+	SourcePoolManager      = "HTTP_STREAM_POOL_ATTEMPT_MANAGER"
+	SourceTransportJob     = "TRANSPORT_CONNECT_JOB"
+	SourceTLSJob           = "SSL_CONNECT_JOB"
+	SourceSocket           = "SOCKET"
+	SourceProxySocket      = "PROXY_CLIENT_SOCKET"
+	SourceUDPSocket        = "UDP_SOCKET"
+	SourceUDPClient        = "UDP_CLIENT_SOCKET"
+	SourceH2Session        = "HTTP2_SESSION"
+	SourceQUICSession      = "QUIC_SESSION"
+	SourceQUICPoolJob      = "QUIC_SESSION_POOL_JOB"
+	SourceVerifierJob      = "CERT_VERIFIER_JOB"
+	SourceServerProperties = "HTTP_SERVER_PROPERTIES"
 )
