@@ -186,7 +186,7 @@ func TestCustomTLSConfigDropsHTTP2Loudly(t *testing.T) {
 func TestCurlIsRefusedByOnlyHTTP2(t *testing.T) {
 	curl := tool(t, "curl", "curl")
 	s := origin.New(t, &origin.Config{Handler: hello, ALPN: alpn.Only(alpn.H2)})
-	out, code := curlOut(t, curl, "-sS", "--http1.1", "--noproxy", "*", "--cacert", caFile(t, s), s.URL)
+	out, code := curlOut(t, curl, "-sS", "--http1.1", "--noproxy", "*", "--cacert", caFile(t, s.CA()), s.URL)
 	assert.Equal(t, 35, code, out)
 	assert.Contains(t, out, "no application protocol")
 	s.Close()

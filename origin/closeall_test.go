@@ -21,7 +21,7 @@ import (
 // busy serves, by path, all that can be in flight when an origin closes.
 func busy(stubborn <-chan struct{}) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("/events", origin.Events(0, time.Millisecond))
+	mux.Handle("/events", origin.Events(0, 10*time.Millisecond))
 	mux.Handle("/stalled", origin.Body{Size: 1 << 20, Stall: origin.At(1000)})
 	mux.Handle("/drip", origin.Body{Size: 1 << 20, Chunk: 1, Every: time.Second})
 	mux.Handle("/queue", origin.Workers(1, time.Hour, hello))

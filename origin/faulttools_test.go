@@ -34,7 +34,7 @@ type curlTransfer struct{ Exit, Status, Connects, Bytes int }
 func curlAsks(t *testing.T, s *origin.Server, args []string, paths ...string) (all []curlTransfer, said string) {
 	t.Helper()
 	args = append([]string{
-		"-sS", "-m", "60", "--noproxy", "*", "--cacert", caFile(t, s),
+		"-sS", "-m", "60", "--noproxy", "*", "--cacert", caFile(t, s.CA()),
 		"-w", "%{stderr}= %{exitcode} %{http_code} %{num_connects} %{size_download}\n",
 	}, args...)
 	for _, path := range paths {
@@ -323,7 +323,7 @@ func TestNodeSeesAnswers(t *testing.T) {
 	script := `const h=require("http2").connect(process.argv[1],{ca:require("fs").readFileSync(process.argv[2])});` +
 		`const r=h.request({":path":"/"});let n=0;r.on("response",x=>console.log(x[":status"],x["content-length"]));` +
 		`r.on("data",d=>n+=d.length);r.on("end",()=>{console.log(n);h.close()})`
-	out := run(t, node, "-e", script, s.URL, caFile(t, s))
+	out := run(t, node, "-e", script, s.URL, caFile(t, s.CA()))
 	assert.Equal(t, "200 1000\n1000\n", out)
 	netlog.RequireConnections(t, s.Log(), 1, alpn.H2)
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"example.com/wiretest/alpn"
+	"example.com/wiretest/ca"
 	"example.com/wiretest/netlog"
 	"example.com/wiretest/origin"
 )
@@ -96,9 +97,9 @@ func ledger(t *testing.T, s *origin.Server, keep func(*seen)) (all []seen) {
 	return all
 }
 
-func caFile(t *testing.T, s *origin.Server) string {
+func caFile(t *testing.T, authority *ca.Authority) string {
 	name := filepath.Join(t.TempDir(), "ca.pem")
-	require.NoError(t, os.WriteFile(name, s.CA().PEM(), 0o600))
+	require.NoError(t, os.WriteFile(name, authority.PEM(), 0o600))
 	return name
 }
 
@@ -119,7 +120,7 @@ func TestCurlAgreesWithTheLedger(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			leavesNothing(t)
 			s := origin.New(t, &origin.Config{Handler: statuses})
-			args := append([]string{"-sS", "--no-progress-meter", "--cacert", caFile(t, s), "-w", `%{stderr}%{url_effective} %{http_code} %{http_version} %{local_port}\n`}, c.args...)
+			args := append([]string{"-sS", "--no-progress-meter", "--cacert", caFile(t, s.CA()), "-w", `%{stderr}%{url_effective} %{http_code} %{http_version} %{local_port}\n`}, c.args...)
 			for _, url := range statusURLs(s) {
 				args = append(args, "-o", os.DevNull, url)
 			}

@@ -69,9 +69,9 @@ func TestPageLoadInBothWorlds(t *testing.T) {
 	}
 }
 
-// smallDelays is the published page, ten times as fast.
+// smallDelays is the published page, twenty times as fast.
 func smallDelays() *origin.Page {
-	return &origin.Page{Scripts: 50, Images: 60, API: 60, DelayMin: 10 * time.Millisecond, DelayMax: 40 * time.Millisecond}
+	return &origin.Page{Scripts: 50, Images: 60, API: 60, DelayMin: 5 * time.Millisecond, DelayMax: 20 * time.Millisecond}
 }
 
 func TestPublishedPageTakesWhatArithmeticSays(t *testing.T) {
@@ -95,17 +95,17 @@ func TestPublishedPageTakesWhatArithmeticSays(t *testing.T) {
 }
 
 func TestStreamLimitIsStatedAndKept(t *testing.T) {
-	for limit, stated := range map[int]int{0: 256, 7: 7} {
+	for _, c := range []struct{ limit, stated, requests int }{{0, 256, 300}, {7, 7, 30}} {
 		synctest.Test(t, func(t *testing.T) {
 			network := linkdelay.NewNetwork(t, linkdelay.Link{})
 			s := origin.New(t, &origin.Config{
-				Net: network.Host("origin.test"), Page: &origin.Page{API: 300, DelayMin: time.Second, DelayMax: time.Second},
-				MaxConcurrentStreams: limit,
+				Net: network.Host("origin.test"), Page: &origin.Page{API: c.requests, DelayMin: time.Second, DelayMax: time.Second},
+				MaxConcurrentStreams: c.limit,
 			})
 			load(t, &http.Client{Transport: s.Transport(network.Host("pc.test"))}, s.URL)
-			for _, c := range s.Log().Connections(netlog.Used()) {
-				assert.Equal(t, stated, c.StreamLimit, "connection %d", c.ID)
-				assert.LessOrEqual(t, c.MaxStreams, stated, "connection %d", c.ID)
+			for _, conn := range s.Log().Connections(netlog.Used()) {
+				assert.Equal(t, c.stated, conn.StreamLimit, "connection %d", conn.ID)
+				assert.LessOrEqual(t, conn.MaxStreams, c.stated, "connection %d", conn.ID)
 			}
 		})
 	}

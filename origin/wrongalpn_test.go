@@ -86,7 +86,7 @@ func TestWhatCurlMakesOfWrongALPN(t *testing.T) {
 		cfg := c.cfg
 		cfg.Handler = hello
 		s := origin.New(t, &cfg)
-		out, code := curlOut(t, curl, "-sS", "-m", "60", "--http2", "--noproxy", "*", "--cacert", caFile(t, s), s.URL)
+		out, code := curlOut(t, curl, "-sS", "-m", "60", "--http2", "--noproxy", "*", "--cacert", caFile(t, s.CA()), s.URL)
 		assert.Contains(t, c.curl, code, "%s: %s", name, out)
 		s.Close()
 		assertLie(t, name, s, c)
