@@ -236,8 +236,8 @@ func (s *Server) Assets() []string {
 	return paths
 }
 
-// Close cancels the contexts of all requests, closes every connection and
-// listener, the idle connections of every Transport that was given out, and all
+// Close cancels the contexts of all requests, closes every connection, hijacked or
+// not, and listener, the idle connections of every Transport that was given out, and all
 // those of every HTTP3Transport. It waits for the handlers, 5 seconds at most;
 // then its error names what still runs. Close may be called again, and says the
 // same.

@@ -17,7 +17,8 @@ func (s *Server) Client() *http.Client {
 // Transport is a new http.Transport that connects from a host of Config.Net, or
 // by a plain dialer if from is nil. It trusts CA, offers the protocols that
 // Config.ALPN accepts, and takes no proxy from the environment; everything else
-// is as in a zero http.Transport, and the caller may change all of it. Close
+// is as in a zero http.Transport, and the caller may change all of it. Where the
+// origin is Plain it speaks HTTP/1.1, and HTTP/2 if ALPN lists nothing else. Close
 // closes its idle connections.
 //
 // A transport that cannot reach the origin fails when it dials.

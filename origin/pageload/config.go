@@ -15,17 +15,18 @@ import (
 // DefaultPerHost is how many HTTP/1.1 connections browsers open to one host.
 const DefaultPerHost = 6
 
-// Config says what to load, and over what.
+// Config says what to load, and over what. Of its fields only URL or URLs has to be
+// set.
 type Config struct {
 	// URL is the page: its HTML is loaded first, then all at once what it
-	// names. Either URL or URLs is set.
+	// names. Either URL or URLs is set; they are absolute, of http or https.
 	URL string
 	// URLs is one cold batch: all at once, with no HTML first.
 	URLs []string
-	// Transport says how to connect; nil is a plain http.Transport. Of its
-	// fields Proxy, ProxyConnectHeader, DialContext, TLSClientConfig,
-	// ForceAttemptHTTP2, Protocols and DisableKeepAlives are used; its
-	// connection pool is not, because a browser's is another.
+	// Transport says how to connect; nil is a plain http.Transport that offers h2 and
+	// http/1.1. Of its fields Proxy, ProxyConnectHeader, DialContext, TLSClientConfig,
+	// ForceAttemptHTTP2, Protocols and DisableKeepAlives are used; its connection
+	// pool is not, because a browser's is another. A DialTLSContext is an error.
 	Transport *http.Transport
 	// HTTP3 opens an HTTP/3 connection for an origin, host ("name:port", which
 	// its certificate is to be for), at an alternative ("name:port") that Alt-Svc

@@ -8,18 +8,22 @@ import (
 	"golang.org/x/net/html"
 )
 
-// subresources are the URLs that a browser fetches for the document by itself,
-// each once, in the order of the document.
-func subresources(base *url.URL, body []byte) []*url.URL {
+// subresources are the URLs that a browser fetches for the document at the URL by
+// itself, each once, in the order of the document. Of its bases the first counts, from
+// where it stands (HTML, section 4.2.3).
+func subresources(at *url.URL, body []byte) []*url.URL {
 	var found []*url.URL
-	seen := make(map[string]bool)
+	base, seen := at, make(map[string]bool)
 	for z := html.NewTokenizer(bytes.NewReader(body)); z.Next() != html.ErrorToken; {
-		ref := reference(z.Token())
-		if ref == "" {
+		tag := z.Token()
+		u := link(base, reference(tag))
+		if u == nil {
 			continue
 		}
-		u, err := base.Parse(ref)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" {
+		if tag.Data == "base" {
+			if base == at {
+				base = u
+			}
 			continue
 		}
 		u.Fragment = ""
@@ -31,7 +35,20 @@ func subresources(base *url.URL, body []byte) []*url.URL {
 	return found
 }
 
-// reference is what one tag makes a browser fetch; "" is nothing.
+// link is where ref leads to; nil is nowhere that HTTP does.
+func link(base *url.URL, ref string) *url.URL {
+	if ref == "" {
+		return nil
+	}
+	u, err := base.Parse(ref)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
+		return nil
+	}
+	return u
+}
+
+// reference is what one tag makes a browser fetch, or what the others are relative to;
+// "" is nothing.
 func reference(tag html.Token) string {
 	if tag.Type != html.StartTagToken && tag.Type != html.SelfClosingTagToken {
 		return ""
@@ -39,6 +56,8 @@ func reference(tag html.Token) string {
 	switch tag.Data {
 	case "script", "img", "iframe", "audio", "video", "source", "embed":
 		return attribute(tag, "src")
+	case "base":
+		return attribute(tag, "href")
 	case "link":
 		for _, rel := range strings.Fields(strings.ToLower(attribute(tag, "rel"))) {
 			switch rel {

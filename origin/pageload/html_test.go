@@ -21,12 +21,6 @@ func TestSubresources(t *testing.T) {
 		<img src="//cdn.test/a.png"><img src="ftp://cdn.test/b.png"><img src="http://[bad">
 		<a href="/link">never followed</a>
 		<iframe src="https://other.test/frame"></iframe>`
-	base, err := url.Parse("https://origin.test/dir/page")
-	require.NoError(t, err)
-	var got []string
-	for _, u := range subresources(base, []byte(document)) {
-		got = append(got, u.String())
-	}
 	assert.Equal(t, []string{
 		"https://origin.test/style.css",
 		"https://origin.test/js/mod001.js",
@@ -34,5 +28,20 @@ func TestSubresources(t *testing.T) {
 		"https://origin.test/dir/relative.svg",
 		"https://cdn.test/a.png",
 		"https://other.test/frame",
-	}, got)
+	}, subresourcesOf(t, document))
+}
+
+func TestSubresourcesAreRelativeToTheBase(t *testing.T) {
+	const document = `<base target="_blank"><base href="/app/"><base href="/other/"><img src="a.png"><img src="/b.png">`
+	assert.Equal(t, []string{"https://origin.test/app/a.png", "https://origin.test/b.png"}, subresourcesOf(t, document))
+}
+
+func subresourcesOf(t *testing.T, document string) (all []string) {
+	t.Helper()
+	at, err := url.Parse("https://origin.test/dir/page")
+	require.NoError(t, err)
+	for _, u := range subresources(at, []byte(document)) {
+		all = append(all, u.String())
+	}
+	return all
 }

@@ -20,8 +20,9 @@ type Result struct {
 	Log *netlog.Log
 }
 
-// Load loads a page, or one batch, and closes what it opened. An answer with
-// an error status is an answer. A request without one makes Load return an
+// Load loads a page, or one batch, and closes what it opened. Redirects are followed,
+// 20 at most for each URL, and each is a request of the Log. An answer with an error
+// status is an answer. A request without one makes Load return an
 // error that names the first such, beside the Result: the rest was loaded. One that
 // the server says it has not processed, by REFUSED_STREAM, a GOAWAY of NO_ERROR or
 // H3_REQUEST_REJECTED, is sent up to three times, which is Chrome's bound, before it
