@@ -15,18 +15,18 @@ import (
 
 // Answer is what a server did with one offer.
 type Answer struct {
-	Offered     []string // nil is no ALPN
-	Version     uint16   // of TLS, the only one that was offered
-	QUIC        uint32   // its version, where package probeh3 asked; 0 is TCP
-	Selected    string   // "" is no ALPN, or a refusal
-	Err         error    // why the handshake failed; nil if it did not
-	Alert       uint8    // with which the server refused; 0 is none
-	CipherSuite uint16
-	Group       tls.CurveID // of the key exchange
-	Issuer      string      // of the leaf: its common name, or all of it where it has none
-	Chain       []*x509.Certificate
-	Resumes     bool // the server resumed a session; asked once per version, for the first offer that was not refused
-	EarlyData   bool // and took a request ahead of the handshake (0-RTT); asked over QUIC only
+	Offered     []string            // nil is no ALPN
+	Version     uint16              // of TLS, the only one that was offered
+	QUIC        uint32              // its version, where package probeh3 asked; 0 is TCP
+	Selected    string              // "" is no ALPN, or a refusal
+	Err         error               // why the handshake failed; nil if it did not
+	Alert       uint8               // with which the server refused; 0 is none
+	CipherSuite uint16              // 0 where the handshake failed
+	Group       tls.CurveID         // of the key exchange; likewise
+	Issuer      string              // of the leaf: its common name, or all of it where it has none
+	Chain       []*x509.Certificate // the leaf first; also one that is not trusted; nil if the handshake did not get that far
+	Resumes     bool                // the server resumed a session; asked once per version, for the first offer that was not refused
+	EarlyData   bool                // and took a request ahead of the handshake (0-RTT); asked over QUIC only
 }
 
 // over is what carries the connection: a column of a table.

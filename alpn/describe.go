@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// String is the whole hello for a reader, a field a line, with names where they
-// are known and GREASE marked as such.
+// String is the hello for a reader, a field a line, with names where they are
+// known, GREASE marked as such, and fingerprints.
 func (h *ClientHello) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "ClientHello of %d bytes%s", len(h.Raw), h.carried())

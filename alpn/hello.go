@@ -5,7 +5,7 @@ import "crypto/tls"
 // ClientHello is what a client offers at the start of TLS (RFC 8446, section
 // 4.1.2; RFC 5246, section 7.4.1.2). Every list is as it was sent: in order,
 // with values that nobody knows, GREASE (see [IsGREASE]) among them. A list is
-// nil if its extension was not sent. String shows all of it.
+// nil if its extension was not sent.
 type ClientHello struct {
 	ServerName       string                // server_name (RFC 6066, section 3); "" if none was sent
 	ALPN             []string              // offered protocols (RFC 7301)
@@ -24,11 +24,11 @@ type ClientHello struct {
 	ECH              *ECH                  // encrypted_client_hello; nil if it was not sent
 	CertCompression  []uint16              // compress_certificate (RFC 8879)
 	Random           [32]byte
-	SessionID        []byte // legacy_session_id
-	Compression      []uint8
-	RecordVersion    uint16 // of the first record that carried it; 0 over QUIC
-	QUICVersion      uint32 // of the Initial packets that carried it; 0 over TCP
-	Raw              []byte // the handshake message, with its four-byte header and without record headers
+	SessionID        []byte  // legacy_session_id
+	Compression      []uint8 // legacy_compression_methods
+	RecordVersion    uint16  // of the first record that carried it; 0 over QUIC
+	QUICVersion      uint32  // of the Initial packets that carried it; 0 over TCP
+	Raw              []byte  // the handshake message, with its four-byte header and without record headers
 }
 
 // KeyShare is a public key that a client sends ahead (RFC 8446, section 4.2.8).
@@ -42,8 +42,8 @@ type KeyShare struct {
 // sides have (RFC 8446, section 4.2.11).
 type PSK struct {
 	Identity []byte // the ticket; part of Raw
-	Age      uint32 // obfuscated_ticket_age
-	Binder   []byte // part of Raw
+	Age      uint32 // obfuscated_ticket_age: in ms, plus a number that only the two sides know
+	Binder   []byte // proves that the client has the key: a hash, of 32 bytes or more; part of Raw
 }
 
 // ECH is the encrypted_client_hello extension. One with a Payload is an outer

@@ -6,8 +6,8 @@ import "fmt"
 type HelloError struct {
 	Offset int    // byte of the stream that is wrong, or where it ended
 	Looks  string // what the stream looks like, one of the Looks constants; "" is a hello, damaged or cut
-	Reason string
-	Err    error // of Read; nil if the bytes themselves are wrong
+	Reason string // what is wrong there
+	Err    error  // of Read; nil if the bytes themselves are wrong
 
 	message string // what was looked for
 }

@@ -33,7 +33,8 @@ type ProbeConfig struct {
 	DialContext func(ctx context.Context, network, address string) (net.Conn, error)
 
 	// Timeout is how long one connection may take, from dialling to the answer.
-	// 0 is 10 seconds.
+	// 0 is 10 seconds. Too late a handshake is an error if it is the first, and
+	// later an Answer; too late an answer to the request is its Spoken's Err.
 	Timeout time.Duration
 }
 

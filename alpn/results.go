@@ -7,7 +7,7 @@ import (
 
 // Results are what Probe found, or package probeh3's Probe.
 type Results struct {
-	Addr       string
+	Addr       string   // that was probed
 	ServerName string   // that was asked for; SNI carries it unless it is an address
 	Answers    []Answer // by version of TLS, the newest first, then in the order of the offers
 	Spoken     []Spoken // HTTP, each protocol once per version of TLS

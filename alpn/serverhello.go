@@ -11,7 +11,7 @@ import (
 type ServerHello struct {
 	Version       uint16      // of TLS that was chosen
 	CipherSuite   uint16      // that was chosen
-	ALPN          string      // that was chosen (RFC 7301); "" is none, and any with TLS 1.3
+	ALPN          string      // that was chosen (RFC 7301); "" is none, and always so with TLS 1.3, which encrypts it
 	Group         tls.CurveID // of the key exchange; 0 with TLS 1.2 and older
 	Retry         bool        // a HelloRetryRequest, after which a second ClientHello comes
 	PSK           bool        // an offered session of TLS 1.3 is resumed

@@ -21,10 +21,10 @@ type Spoken struct {
 	Version  uint16    // of TLS
 	QUIC     uint32    // its version; 0 is TCP
 	Settings []Setting // of its first SETTINGS, in its order; nil with http/1.1
-	Status   int       // of its answer to HEAD /
+	Status   int       // of its answer to HEAD /; 0 if there was none
 	AltSvc   []string  // of that answer, and of ALTSVC frames (RFC 7838)
 	Server   string    // the header
-	Err      error     // why there was no answer
+	Err      error     // why there was no answer; nil if there was one
 }
 
 // Setting is one that a server states (RFC 9113, section 6.5.2; RFC 9114,

@@ -14,7 +14,9 @@ import (
 // Through is a ProbeConfig.DialContext that asks an HTTP proxy for tunnels
 // (CONNECT; RFC 9110, section 9.3.6), to see a server as clients behind it do.
 // The proxy is a URL such as http://user:password@proxy.test:3128; only scheme
-// http is supported. A mistake in it, and a refusal, are errors of dialling.
+// http is supported. A mistake in it, and a refusal, are errors of dialling. It
+// dials by a net.Dialer, so that it does not lead to a proxy in memory, whose own
+// tunnels do.
 func Through(proxy string) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		u, err := url.Parse(proxy)

@@ -46,8 +46,8 @@ type Config struct {
 	// where that leaf is asked for. Leaf sees the broken template.
 	Fault Fault
 
-	// Strict makes an error, where it is issued, of a server's leaf in which
-	// [Lint] finds something.
+	// Strict refuses to issue a server's leaf in which [Lint] finds something:
+	// Issue fails its test, Leaf returns the error, and a handshake fails.
 	Strict bool
 
 	// CrossSignedBy are authorities whose roots also sign this one's, so that

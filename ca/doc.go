@@ -18,8 +18,7 @@
 // What is wrong on purpose has a name: "expired", "self-signed",
 // "incomplete-chain" and all others of [Faults]. [Authority.IssueBroken] issues
 // one such certificate, and with [Config.Fault] an authority issues no others,
-// to whatever server or proxy it is given. What Go, OpenSSL, curl, Node.js and
-// Chromium say to each is in testdata/faults.md, and is asked by the tests.
+// to whatever server or proxy it is given.
 //
 // While servers run, leaves and the root itself can be rotated
 // ([Authority.RotateLeaves], [Authority.RotateRootCrossSigned]), and what was

@@ -11,7 +11,7 @@ import (
 // name. What is broken is that one thing: all else is as a client wants it.
 //
 // What Go, OpenSSL, curl, Node.js and Chromium say to each of them is in
-// testdata/faults.md beside this package's source.
+// testdata/faults.md beside this package's source; the tests ask them.
 type Fault string
 
 // Faults returns all faults, in the order of their kinds: dates, names, usages,

@@ -14,16 +14,15 @@ import (
 // Problem is why a client refuses a server's leaf.
 type Problem struct {
 	Client string // "Apple" or "Chromium"
-	What   string
+	What   string // is wrong with the leaf
 }
 
 // String is the problem as a sentence.
 func (p Problem) String() string { return p.Client + " refuses it: " + p.What }
 
 // Lint returns why Apple's systems and Chromium would refuse a server's leaf of
-// an authority that their user trusts; nothing is as it should be. It sees the
-// leaf alone: not its chain, and not whether it is valid now or for the right
-// host.
+// an authority that their user trusts, and nil if they would not. It sees the leaf
+// alone: not its chain, and not whether it is valid now or for the right host.
 //
 // Apple's rules are those of support.apple.com/103769. What Chromium says is in
 // testdata/faults.md, which its tests asked it.

@@ -16,7 +16,8 @@ import (
 
 // Staple puts an OCSP response (RFC 6960) into c, which servers of crypto/tls
 // then send along (RFC 6066, section 8): that c is good or that it is revoked,
-// as of now, for a week. The error is that this authority did not issue c.
+// as of now, for a week. Servers of other kinds take what is then in c.OCSPStaple,
+// which is DER, from a file. The error is that this authority did not issue c.
 func (a *Authority) Staple(c *Certificate) error { return a.staple(&c.Certificate) }
 
 func (a *Authority) staple(c *tls.Certificate) error {
@@ -24,15 +25,15 @@ func (a *Authority) staple(c *tls.Certificate) error {
 	if err != nil {
 		return err
 	}
-	response, err := a.OCSPResponse(leaf)
+	response, err := a.ocspResponse(leaf)
 	if err == nil {
 		c.OCSPStaple = response
 	}
 	return err
 }
 
-// OCSPResponse is what [Authority.Staple] puts into a certificate, in DER.
-func (a *Authority) OCSPResponse(cert *x509.Certificate) ([]byte, error) {
+// ocspResponse is in DER.
+func (a *Authority) ocspResponse(cert *x509.Certificate) ([]byte, error) {
 	issuer, err := a.revoked.issuerOf(cert)
 	if err != nil {
 		return nil, fmt.Errorf("ca: OCSP response: %w", err)

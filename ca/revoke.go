@@ -28,6 +28,12 @@ const (
 	PrivilegeWithdrawn   Reason = 9
 )
 
+// known leaves out what a list or a response cannot say of a certificate: 8 is for
+// lists of changes alone, and 10 for certificates without a key.
+func (r Reason) known() bool {
+	return r >= Unspecified && r <= CertificateHold || r == PrivilegeWithdrawn
+}
+
 // statusLifetime is how long lists and OCSP responses are good for.
 const statusLifetime = 7 * day
 
@@ -96,11 +102,15 @@ func (r *register) find(issuer signingCA, serial *big.Int) *x509.RevocationListE
 // [Authority.RevocationLists], [Authority.StatusHandler] and
 // [Authority.Staple] say from then on says so; responses that were stapled
 // before stay what they were. A certificate that is revoked already stays
-// so, by its first reason. The error is that this authority did not issue it.
+// so, by its first reason. The error is that this authority did not issue it,
+// or that reason is none of the constants.
 func (a *Authority) Revoke(cert *x509.Certificate, reason Reason) error {
 	issuer, err := a.revoked.issuerOf(cert)
 	if err != nil {
 		return fmt.Errorf("ca: revoking: %w", err)
+	}
+	if !reason.known() {
+		return fmt.Errorf("ca: revoking: Reason: %d: must be one of the constants (RFC 5280, section 5.3.1)", reason)
 	}
 	a.revoked.add(issuer, x509.RevocationListEntry{
 		SerialNumber:   cert.SerialNumber,

@@ -4,6 +4,7 @@ import (
 	"crypto/x509"
 	"encoding/hex"
 	"encoding/pem"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -104,6 +105,26 @@ func TestRevokingWhatOthersIssued(t *testing.T) {
 		if err := authority.Revoke(cert, ca.Unspecified); err == nil || err.Error() != want {
 			t.Errorf("error %v\n want %s", err, want)
 		}
+	}
+}
+
+func TestRevokingWithoutAReason(t *testing.T) {
+	authority := ca.New(t, nil)
+	leaf := authority.Issue("a.test").Leaf
+	for _, reason := range []ca.Reason{-1, 7, 8, 10, 256} {
+		want := fmt.Sprintf("ca: revoking: Reason: %d: must be one of the constants (RFC 5280, section 5.3.1)", reason)
+		if err := authority.Revoke(leaf, reason); err == nil || err.Error() != want {
+			t.Errorf("error %v\n want %s", err, want)
+		}
+	}
+	if entries := lists(t, authority)["wiretest CA"].RevokedCertificateEntries; len(entries) != 0 {
+		t.Errorf("the list names %v", entries)
+	}
+	for _, reason := range []ca.Reason{
+		ca.Unspecified, ca.KeyCompromise, ca.CACompromise, ca.AffiliationChanged, ca.Superseded,
+		ca.CessationOfOperation, ca.CertificateHold, ca.PrivilegeWithdrawn,
+	} {
+		revoke(t, authority, authority.Issue("a.test").Leaf, reason)
 	}
 }
 

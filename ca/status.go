@@ -27,8 +27,9 @@ const maxOCSPRequest = 64 << 10
 // StatusHandler serves what clients ask an authority for: OCSP by POST and by
 // GET (RFC 6960, appendix A) at /ocsp, the revocation list of each authority at
 // /crl/ID.crl, and its certificate, for clients to which a server did not show
-// it, at /ca/ID.cer; ID is its key identifier in hexadecimal digits. With
-// [Config.StatusURL] certificates name these places.
+// it, at /ca/ID.cer; ID is its key identifier in hexadecimal digits. To OCSP all
+// that is not revoked is good, also what was never issued (RFC 6960, section 2.2).
+// With [Config.StatusURL] certificates name these places.
 func (a *Authority) StatusHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /crl/{file}", func(w http.ResponseWriter, r *http.Request) {
