@@ -1,6 +1,7 @@
 package alpn
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -60,7 +61,7 @@ func DefaultOffers() [][]string {
 //
 // That a server refuses an offer is an Answer, not an error. The error is that
 // addr or cfg is mistaken, that there is no connection, or that what answers
-// speaks no TLS; Results then hold what was found before.
+// speaks no TLS, or that ctx ended; Results then hold what was found before.
 func Probe(ctx context.Context, addr string, cfg *ProbeConfig) (Results, error) {
 	p, err := newProber(addr, cfg)
 	if err != nil {
@@ -141,7 +142,7 @@ func (p *prober) probe(ctx context.Context, version uint16) error {
 	o := &once{prober: p, version: version, first: probing.NewFirst()}
 	for _, offer := range p.Offers {
 		answer, err := p.ask(ctx, version, offer, o.first.Cache(), o.speak)
-		if err != nil {
+		if err := cmp.Or(err, probing.GivenUp(ctx, answer.Err)); err != nil {
 			return err
 		}
 		o.first.Note(len(p.results.Answers), answer.Err)
@@ -182,10 +183,10 @@ func (o *once) resume(ctx context.Context) error {
 		return nil
 	}
 	first := &o.results.Answers[answer]
-	_, err := o.ask(ctx, o.version, first.Offered, sessions, func(conn *tls.Conn, _ *Answer) {
+	again, err := o.ask(ctx, o.version, first.Offered, sessions, func(conn *tls.Conn, _ *Answer) {
 		first.Resumes = conn.ConnectionState().DidResume
 	})
-	return err
+	return cmp.Or(err, probing.GivenUp(ctx, again.Err))
 }
 
 // ask makes one connection. use is called with it, if it stands.

@@ -358,24 +358,34 @@ func readingOnce(t *testing.T, cfg *tls.Config, answer string) net.Conn {
 	return client
 }
 
-// What was found until then is not lost.
+// What was found until then is not lost, and that a handshake was given up is not
+// what the server did.
 func TestProbeThatIsCancelled(t *testing.T) {
 	linkdelay.EachWorld(t, linkdelay.Link{}, func(t *testing.T, network *linkdelay.Network) {
 		site := origin.New(t, &origin.Config{Net: network.Host("origin.test"), Handler: hello})
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		dialled := 0
-		r, err := alpn.Probe(ctx, site.Addr, &alpn.ProbeConfig{
-			DialContext: func(ctx context.Context, protocol, address string) (net.Conn, error) {
-				if dialled++; dialled == 4 {
-					cancel()
-				}
-				return network.Host(pc).DialContext(ctx, protocol, address)
-			},
-		})
-		require.ErrorIs(t, err, context.Canceled)
-		require.Equal(t, 4, dialled)
-		require.Len(t, r.Answers, 3)
-		require.Equal(t, alpn.H2, r.Selected(alpn.H2, alpn.HTTP11))
+		for _, c := range []struct {
+			dialled     int
+			handshaking bool
+			answers     int
+		}{{4, false, 3}, {4, true, 3}, {7, true, 6}} { // the seventh resumes
+			ctx, cancel := context.WithCancel(t.Context())
+			dialled := 0
+			r, err := alpn.Probe(ctx, site.Addr, &alpn.ProbeConfig{
+				DialContext: func(ctx context.Context, protocol, address string) (net.Conn, error) {
+					if dialled++; dialled == c.dialled && !c.handshaking {
+						cancel()
+					}
+					conn, err := network.Host(pc).DialContext(ctx, protocol, address)
+					if dialled == c.dialled {
+						cancel()
+					}
+					return conn, err
+				},
+			})
+			require.ErrorIs(t, err, context.Canceled)
+			require.Equal(t, c.dialled, dialled)
+			require.Len(t, r.Answers, c.answers, r)
+			require.Equal(t, alpn.H2, r.Selected(alpn.H2, alpn.HTTP11))
+		}
 	})
 }

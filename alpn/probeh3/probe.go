@@ -1,6 +1,7 @@
 package probeh3
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -110,7 +111,7 @@ func (p *prober) probe(ctx context.Context, version quic.Version) error {
 	o := &once{prober: p, version: version, first: probing.NewFirst()}
 	for _, offer := range p.Offers {
 		answer, err := p.ask(ctx, version, offer, o.first.Cache(), o.speak)
-		if err != nil {
+		if err := cmp.Or(err, probing.GivenUp(ctx, answer.Err)); err != nil {
 			return err
 		}
 		o.first.Note(len(p.results.Answers), answer.Err)
@@ -146,11 +147,11 @@ func (o *once) resume(ctx context.Context) error {
 		return nil
 	}
 	first := &o.results.Answers[answer]
-	_, err := o.ask(ctx, o.version, first.Offered, sessions, func(_ context.Context, conn *quic.Conn, _ *alpn.Answer) {
+	again, err := o.ask(ctx, o.version, first.Offered, sessions, func(_ context.Context, conn *quic.Conn, _ *alpn.Answer) {
 		state := conn.ConnectionState()
 		first.Resumes, first.EarlyData = state.TLS.DidResume, state.Used0RTT
 	})
-	return err
+	return cmp.Or(err, probing.GivenUp(ctx, again.Err))
 }
 
 // ask makes one connection. use is called with it, if it stands.

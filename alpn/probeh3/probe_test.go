@@ -101,6 +101,29 @@ func TestProbeWhereNothingIs(t *testing.T) {
 	})
 }
 
+func TestProbeThatIsCancelled(t *testing.T) {
+	eachWorld(t, func(t *testing.T, network *linkdelay.Network) {
+		site := origin.New(t, &origin.Config{Net: network.Host("origin.test"), Handler: hello, HTTP3: new(origin.HTTP3)})
+		cfg := from(t, network)
+		dial := cfg.Dial
+		for _, last := range []int{2, 3} { // the third resumes
+			ctx, cancel := context.WithCancel(t.Context())
+			dialled := 0
+			cfg.Dial = func(ctx context.Context, addr string, tls *tls.Config, quicCfg *quic.Config) (*quic.Conn, error) {
+				if dialled++; dialled == last {
+					cancel()
+				}
+				return dial(ctx, addr, tls, quicCfg)
+			}
+			r, err := probeh3.Probe(ctx, site.Addr, cfg)
+			require.ErrorIs(t, err, context.Canceled)
+			require.Equal(t, last, dialled)
+			require.Len(t, r.Answers, last-1, r)
+			require.Equal(t, alpn.H3, r.Selected(alpn.H3))
+		}
+	})
+}
+
 func TestProbeVerifiesWhereItIsToldTo(t *testing.T) {
 	site := origin.New(t, &origin.Config{Handler: hello, HTTP3: new(origin.HTTP3)})
 	r, err := probeh3.Probe(t.Context(), site.Addr, &probeh3.Config{TLS: site.CA().ClientTLS()})

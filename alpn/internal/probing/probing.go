@@ -3,6 +3,7 @@
 package probing
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
@@ -31,6 +32,15 @@ func Timeout(configured time.Duration) (time.Duration, error) {
 		return 10 * time.Second, nil
 	}
 	return configured, nil
+}
+
+// GivenUp is why the caller, whose context ctx is, did not wait for the end of a
+// handshake that has failed; nil if it did not fail, or did so by itself.
+func GivenUp(ctx context.Context, failed error) error {
+	if failed == nil || ctx.Err() == nil {
+		return nil
+	}
+	return fmt.Errorf("handshake: %w", context.Cause(ctx))
 }
 
 // MaxName is the longest name of a protocol that fits its one length byte
