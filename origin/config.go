@@ -39,7 +39,10 @@ type Config struct {
 	Net Net
 
 	// Handler answers the requests. wire.RequestOf and wire.ConnectionOf of
-	// package netlog/wire give it the records of what it serves. nil is Page.
+	// package netlog/wire give it the records of what it serves. Over HTTP/1.1,
+	// where a client that has left can still be written to, one that then returns
+	// has answered 200; to panic with http.ErrAbortHandler is to answer nothing. nil
+	// is Page.
 	Handler http.Handler
 
 	// Page is what is served where Handler is nil; both is an error. A nil

@@ -76,3 +76,59 @@ func TestAnswersOverHTTP3(t *testing.T) {
 		assert.Equal(t, "reset by server: H3_INTERNAL_ERROR (0x102)", told[len(told)-1].Err)
 	})
 }
+
+// A field that is about a connection of HTTP/1.1 makes an answer over HTTP/3 malformed
+// (RFC 9114, section 4.2), and handlers of event streams often set it: it is left out,
+// as net/http does over HTTP/2. What "*" asks is asked of the server (RFC 9110, section
+// 7.1).
+func TestHandlersWithHTTP1InMind(t *testing.T) {
+	taken := map[string]http.HandlerFunc{
+		"by nothing": func(w http.ResponseWriter, r *http.Request) {},
+		"at the end": func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "hello") },
+		"by a flush": func(w http.ResponseWriter, r *http.Request) {
+			w.(http.Flusher).Flush()
+			io.WriteString(w, "hello")
+		},
+		"by a controller": func(w http.ResponseWriter, r *http.Request) {
+			assert.NoError(t, http.NewResponseController(w).Flush())
+			io.WriteString(w, "hello")
+		},
+		"by a large body": func(w http.ResponseWriter, r *http.Request) {
+			io.CopyN(w, origin.Content(1<<20), 1<<20)
+		},
+		"by a head": func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusTeapot)
+			w.(http.Flusher).Flush()
+		},
+	}
+	h3.Bubble(t, nil, func(t *testing.T) {
+		network := linkdelay.NewNetwork(t, linkdelay.RTT(10*time.Millisecond))
+		s := origin.New(t, &origin.Config{
+			Net: network.Host("origin.test"), HTTP3: &origin.HTTP3{},
+			Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				for _, name := range []string{"Connection", "Keep-Alive", "Proxy-Connection", "Upgrade", "Transfer-Encoding"} {
+					w.Header().Set(name, "keep-alive")
+				}
+				w.Header().Set("X-Other", "1")
+				taken[r.Header.Get("Taken")](w, r)
+			}),
+		})
+		for _, client := range []http.RoundTripper{s.Transport(network.Host("pc.test")), s.HTTP3Transport(network.Host("pc.test"))} {
+			for how := range taken {
+				req := must(http.NewRequest(http.MethodOptions, s.URL, nil))
+				req.URL.Path = "*"
+				req.Header.Set("Taken", how)
+				resp, err := client.RoundTrip(req)
+				require.NoError(t, err, how)
+				_, err = io.Copy(io.Discard, resp.Body)
+				resp.Body.Close()
+				assert.NoError(t, err, how)
+				assert.Empty(t, resp.Header.Values("Connection"), how)
+				assert.Equal(t, "1", resp.Header.Get("X-Other"), how)
+			}
+		}
+		for _, q := range s.Log().Requests() {
+			assert.Equal(t, s.URL, q.URL, q.Protocol)
+		}
+	})
+}

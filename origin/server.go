@@ -237,10 +237,9 @@ func (s *Server) Assets() []string {
 }
 
 // Close cancels the contexts of all requests, closes every connection, hijacked or
-// not, and listener, the idle connections of every Transport that was given out, and all
-// those of every HTTP3Transport. It waits for the handlers, 5 seconds at most;
-// then its error names what still runs. Close may be called again, and says the
-// same.
+// not, every listener, the idle connections of every Transport that was given out, and
+// all those of every HTTP3Transport. It waits for the handlers, 5 seconds at most;
+// then its error names what still runs. Close may be called again, and says the same.
 func (s *Server) Close() error { return s.closer.Close("origin", s.shutdown) }
 
 func (s *Server) shutdown(ctx context.Context) error {

@@ -164,13 +164,15 @@ func (c *servedConn) handle(w http.ResponseWriter, r *http.Request) {
 		c.recordHandshake() // a client may be quicker than awaitHandshake
 	}
 	c.lookForBody(x.id, r)
+	own := answer{w.(answerWriter)}
+	defer own.clean()
 	c.server.cfg.Wire.ServeForeign(&wire.Foreign{
 		Connection: c.rec,
 		Request:    x.rec,
 		Reset:      func(code http2.ErrCode) { c.reset(x.id, code) },
 		Close:      c.close,
 		PeerReset:  func() (http2.ErrCode, bool) { return c.peerReset(x.id) },
-	}, w, r)
+	}, own, r)
 }
 
 // probePatience is net/http's, of a client that looks whether a body of unknown length

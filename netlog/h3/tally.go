@@ -285,9 +285,12 @@ func requestOf(fields []qlog.HeaderField) (q netlog.Request) {
 			path = value
 		}
 	}
-	if path == "" { // of CONNECT
+	switch path {
+	case "": // of CONNECT
 		q.URL = authority
 		return q
+	case "*": // of OPTIONS: the server itself (RFC 9110, section 7.1)
+		path = ""
 	}
 	q.URL = scheme + "://" + authority + path
 	return q
