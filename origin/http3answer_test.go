@@ -1,6 +1,7 @@
 package origin_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -131,4 +132,38 @@ func TestHandlersWithHTTP1InMind(t *testing.T) {
 			assert.Equal(t, s.URL, q.URL, q.Protocol)
 		}
 	})
+}
+
+// What a handler says when its client has left, or its origin is closing, nobody has
+// had: the ledger has no answer, and the request ended when the stream did.
+func TestAnswersToNobodyOverHTTP3(t *testing.T) {
+	const gone, late = time.Second, 3 * time.Second
+	for name, leave := range map[string]func(context.CancelFunc, *origin.Server){
+		"reset by client: H3_REQUEST_CANCELLED (0x10c)":                                    func(cancel context.CancelFunc, _ *origin.Server) { cancel() },
+		"connection closed before the answer ended: closed by server: H3_NO_ERROR (0x100)": func(_ context.CancelFunc, s *origin.Server) { s.Close() },
+	} {
+		h3.Bubble(t, nil, func(t *testing.T) {
+			network := linkdelay.NewNetwork(t, linkdelay.Link{})
+			s := origin.New(t, &origin.Config{
+				Net: network.Host("origin.test"), HTTP3: &origin.HTTP3{},
+				Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+					time.Sleep(late)
+					w.Write([]byte(content(10_000)))
+				}),
+			})
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			time.AfterFunc(gone, func() { leave(cancel, s) })
+			_, err := s.HTTP3Transport(network.Host("pc.test")).RoundTrip(must(http.NewRequestWithContext(ctx, http.MethodGet, s.URL, nil)))
+			assert.Error(t, err)
+			time.Sleep(late)
+			q := s.Log().Requests()[0]
+			assert.Equal(t, name, q.Err)
+			assert.Equal(t, gone, q.End.Sub(q.Start).Truncate(gone/10), name)
+			assert.Zero(t, q.Status, name)
+			assert.Zero(t, q.FirstByte, name)
+			assert.Zero(t, q.BodyBytesDown, name)
+			assert.Zero(t, q.HeaderBytesDown, name)
+		})
+	}
 }

@@ -44,7 +44,7 @@ func newServedConn(s *Server, local, remote net.Addr) *servedConn {
 	c := &servedConn{server: s, rec: s.cfg.Open(local, remote), turn: make(chan struct{}, 1), streams: make(map[quic.StreamID]*quic.Stream)}
 	c.rec.Update(func(n *netlog.Connection) { n.StreamLimit = s.cfg.MaxConcurrentStreams })
 	c.tally = newTally(c.rec, true, nil)
-	c.tally.begun = c.enter
+	c.tally.begun, c.tally.lost = c.enter, c.isLost
 	return c
 }
 
@@ -206,7 +206,9 @@ func (c *servedConn) serveStream(raw *http3.RawServerConn, str *quic.Stream) {
 	c.mu.Lock()
 	c.streams[id] = str
 	c.mu.Unlock()
+	stop := context.AfterFunc(str.Context(), func() { c.cut(str) })
 	raw.HandleRequestStream(str)
+	stop()
 	c.mu.Lock()
 	delete(c.streams, id)
 	c.mu.Unlock()
@@ -218,6 +220,18 @@ func (c *servedConn) serveStream(raw *http3.RawServerConn, str *quic.Stream) {
 		c.leave()
 	}
 	x.rec.End(c.outcome(str))
+}
+
+// cut ends the request on a stream that does not wait for its handler.
+func (c *servedConn) cut(str *quic.Stream) {
+	if x, why := c.tally.exchange(str.StreamID()), c.outcome(str); x != nil && why != "" {
+		x.rec.End(why)
+	}
+}
+
+func (c *servedConn) isLost(id quic.StreamID) bool {
+	str := c.stream(id)
+	return str != nil && str.Context().Err() != nil
 }
 
 // outcome is why the answer on the stream has not ended as it should; "" if it

@@ -25,6 +25,8 @@ type tally struct {
 	// begun is told of a request whose head has come, in the goroutine that will
 	// serve it; nil on a client.
 	begun func(*exchange)
+	// lost reports that what is said on a stream nobody will have; nil on a client.
+	lost func(quic.StreamID) bool
 
 	limited func(int) // a client's: is told how many requests the server allows at once; nil does not ask
 	goneBy  func()    // a client's: is told of GOAWAY; nil is not
@@ -154,6 +156,9 @@ func (t *tally) goAway(last qlog.GoAwayFrame) {
 // frame counts a frame of a request stream.
 func (t *tally) frame(up bool, id quic.StreamID, raw qlog.RawInfo, frame any) {
 	if id%4 != 0 { // only those that a client opens in both directions carry requests (RFC 9114, section 6.1)
+		return
+	}
+	if !up && t.lost != nil && t.lost(id) { // http3 tells of a frame before it tries to send it
 		return
 	}
 	switch frame := frame.(type) {
