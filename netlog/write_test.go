@@ -27,16 +27,12 @@ import (
 	"example.com/wiretest/origin/pageload"
 )
 
-// TestWriteReal: each real log, read, written and read again, is the same.
-func TestWriteReal(t *testing.T) {
-	for _, name := range realLogs() {
-		t.Run(name, func(t *testing.T) {
-			log := readLog(t, name)
-			again := rewritten(t, log)
-			assert.Equal(t, log.Client(), again.Client())
-			assert.Equal(t, log.Background(), again.Background())
-		})
-	}
+// checkWritten: a real log, written and read again, is the same.
+func checkWritten(t *testing.T, log *netlog.Log) {
+	t.Helper()
+	again := rewritten(t, log)
+	assert.Equal(t, log.Client(), again.Client())
+	assert.Equal(t, log.Background(), again.Background())
 }
 
 // TestWriteFixtures: so is what fixtures record, with both legs of a proxy and
@@ -50,7 +46,7 @@ func TestWriteFixtures(t *testing.T) {
 }
 
 func writeFixtures(t *testing.T, network *linkdelay.Network) {
-	page := &origin.Page{Scripts: 6, Images: 20, API: 4, DelayMin: 3 * time.Millisecond, DelayMax: 20 * time.Millisecond}
+	page := &origin.Page{Scripts: 4, Images: 8, API: 2, DelayMin: 3 * time.Millisecond, DelayMax: 20 * time.Millisecond}
 	site := origin.New(t, &origin.Config{Net: network.Host("origin.test"), Page: page})
 	for _, leg := range []mitm.Leg{{ALPN: alpn.Only(alpn.HTTP11)}, {MaxConcurrentStreams: 4}} {
 		proxy := mitm.New(t, &mitm.Config{Net: network.Host(fmt.Sprintf("proxy%d.test", leg.MaxConcurrentStreams)), RootCAs: site.CA().Pool(), Downstream: leg})
@@ -101,12 +97,6 @@ func rewritten(t *testing.T, log *netlog.Log) *netlog.Log {
 	checkViewer(t, text)
 	again := mustRead(t, text, nil)
 	assert.Empty(t, again.Damage())
-	for i := range log.Connections() {
-		require.Equal(t, plain(log.Connections()[i]), plain(again.Connections()[i]))
-	}
-	for i, q := range log.Requests() {
-		require.Equal(t, plain(q), plain(again.Requests()[i]))
-	}
 	require.Equal(t, plain(log.Connections()), plain(again.Connections()))
 	require.Equal(t, plain(log.Requests()), plain(again.Requests()))
 	require.Equal(t, plain(log.Stalls()), plain(again.Stalls()))
@@ -244,39 +234,24 @@ func checkViewer(t *testing.T, text string) {
 	}
 	require.IsType(t, 0.0, file.Constants["timeTickOffset"])
 	require.Equal(t, 1.0, file.Constants["logFormatVersion"])
-	known := func(table string, n any) bool {
-		for _, one := range file.Constants[table].(map[string]any) {
-			if one == n {
-				return true
-			}
+	known := make(map[string]map[any]bool)
+	for _, table := range []string{"logEventTypes", "logEventPhase", "logSourceType"} {
+		known[table] = make(map[any]bool)
+		for _, n := range file.Constants[table].(map[string]any) {
+			known[table][n] = true
 		}
-		return false
 	}
 	last := int64(0)
 	for _, e := range file.Events {
 		source := e["source"].(map[string]any)
 		require.IsType(t, "", e["time"])
 		require.IsType(t, 0.0, source["id"])
-		require.True(t, known("logEventTypes", e["type"]) && known("logEventPhase", e["phase"]) && known("logSourceType", source["type"]), "%v", e)
+		require.True(t, known["logEventTypes"][e["type"]] && known["logEventPhase"][e["phase"]] && known["logSourceType"][source["type"]], "%v", e)
 		var at int64
 		_, err := fmt.Sscan(e["time"].(string), &at)
 		require.NoError(t, err)
 		require.GreaterOrEqual(t, at, last, "%v", e)
 		last = at
-	}
-}
-
-// checkEvidenceIn: what findings name is in the file.
-func checkEvidenceIn(t *testing.T, text string, log *netlog.Log) {
-	t.Helper()
-	events := log.Events()
-	for _, f := range log.Findings() {
-		for _, e := range f.Evidence {
-			require.NotZero(t, events[e.Event], "%v", f)
-			for _, id := range e.Sources {
-				require.Contains(t, text, fmt.Sprintf(`"source":{"id":%d,`, id), "%v", f)
-			}
-		}
 	}
 }
 
