@@ -2,6 +2,7 @@ package sender
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -175,8 +176,16 @@ func checkOnce(t testing.TB, seed uint64) {
 	} {
 		cfg := randomConfig(seed)
 		got, _ := play(t, cfg, other.what, other.step)
-		require.Equal(t, sent, cfg.Path.(*rated).log, "seed %d: %s: other segments were sent", seed, other.name)
-		require.Equal(t, want, got, "seed %d: %s: the reader sees something else", seed, other.name)
+		requireSame(t, sent, cfg.Path.(*rated).log, "seed %d: %s: other segments were sent", seed, other.name)
+		requireSame(t, want, got, "seed %d: %s: the reader sees something else", seed, other.name)
+	}
+}
+
+// requireSame is require.Equal, whose reflection costs more than the plays.
+func requireSame[T comparable](t testing.TB, want, got []T, message string, args ...any) {
+	t.Helper()
+	if !slices.Equal(want, got) {
+		require.Equal(t, want, got, append([]any{message}, args...)...)
 	}
 }
 
@@ -189,7 +198,9 @@ func checkSegments(t testing.TB, what script, sent []sending, s *Sender) {
 		if g.Attempt > 0 {
 			continue
 		}
-		require.Equal(t, offset, g.Offset, "segments leave a hole or overlap")
+		if offset != g.Offset {
+			require.Equal(t, offset, g.Offset, "segments leave a hole or overlap")
+		}
 		offset += int64(g.Width)
 		size += int64(g.Size)
 		if g.FIN {
@@ -228,7 +239,7 @@ func settle(t testing.TB, s *Sender) {
 }
 
 func TestResultsDependNeitherOnAdvancingNorOnChunks(t *testing.T) {
-	for seed := range uint64(150) {
+	for seed := uint64(50); seed < 150; seed++ { // 100 that reach every case of a tail loss probe
 		checkOnce(t, seed)
 	}
 }

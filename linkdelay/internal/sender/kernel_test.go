@@ -113,10 +113,15 @@ func (r kernelRow) check(t *testing.T, got Instant) {
 // exchange is when the answer to a request of 100 bytes sent at 0 is complete.
 func exchange(t testing.TB, c Congestion, dropUp, dropDown func(Segment) bool, answer int) Instant {
 	t.Helper()
-	up := start(t, 0, Config{Path: &wire{delay: oneWay, drop: dropUp}, Congestion: c})
+	return exchangeOver(t, c, &wire{delay: oneWay, drop: dropUp}, &wire{delay: oneWay, drop: dropDown}, text(answer))
+}
+
+func exchangeOver(t testing.TB, c Congestion, there, back Path, answer []byte) Instant {
+	t.Helper()
+	up := start(t, 0, Config{Path: there, Congestion: c})
 	up.Write(0, text(100))
 	asked := finish(t, up, 0, 100)
-	down := start(t, 0, Config{Path: &wire{delay: oneWay, drop: dropDown}, Congestion: c})
-	down.Write(asked, text(answer))
-	return finish(t, down, asked, answer)
+	down := start(t, 0, Config{Path: back, Congestion: c})
+	down.Write(asked, answer)
+	return finish(t, down, asked, len(answer))
 }

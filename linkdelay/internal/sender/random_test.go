@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 )
@@ -62,16 +63,24 @@ func TestRandomLossesTakeAsLongAsByLinux(t *testing.T) {
 // randomExchanges are their times in ms, sorted.
 func randomExchanges(t *testing.T, c Congestion, answer int, seeds uint64) []float64 {
 	times := make([]float64, 0, seeds)
+	what := text(answer)
 	for seed := range seeds {
-		up, down := NewKey(seed, 0, 0), NewKey(seed, 0, 1)
-		at := exchange(t, c,
-			func(s Segment) bool { return up.Lost(s, 0.05) },
-			func(s Segment) bool { return down.Lost(s, 0.05) }, answer)
+		at := exchangeOver(t, c, unlogged{NewKey(seed, 0, 0)}, unlogged{NewKey(seed, 0, 1)}, what)
 		times = append(times, float64(at)/float64(ms))
 	}
 	slices.Sort(times)
 	return times
 }
+
+// unlogged is a path of constant delay that loses 5 %.
+type unlogged struct{ key Key }
+
+func (u unlogged) Send(sent Instant, s Segment) (Instant, bool) {
+	return sent.add(oneWay), u.key.Lost(s, 0.05)
+}
+
+func (u unlogged) Back(sent Instant) Instant { return sent.add(oneWay) }
+func (u unlogged) Least() time.Duration      { return oneWay }
 
 func quantile(sorted []float64, p float64) float64 {
 	return sorted[min(int(max(p, 0)*float64(len(sorted))), len(sorted)-1)]
