@@ -58,11 +58,14 @@ var hello = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Server", "shop")
 })
 
+// unverified is what a nil Config means, and quick.
+func unverified() *tls.Config { return quick(&tls.Config{InsecureSkipVerify: true}) }
+
 func TestProbeOrigin(t *testing.T) {
 	linkdelay.EachWorld(t, linkdelay.Link{}, func(t *testing.T, network *linkdelay.Network) {
 		for i, policy := range policies() {
 			site := origin.New(t, &origin.Config{Net: network.Host("origin" + string(rune('a'+i)) + ".test"), ALPN: policy, Handler: hello, MaxConcurrentStreams: 77})
-			r, err := alpn.Probe(t.Context(), site.Addr, &alpn.ProbeConfig{DialContext: network.Host(pc).DialContext})
+			r, err := alpn.Probe(t.Context(), site.Addr, &alpn.ProbeConfig{DialContext: network.Host(pc).DialContext, TLS: unverified()})
 			require.NoError(t, err)
 			requireChoosesBy(t, policy, r)
 			requireSpoken(t, policy, r)
@@ -70,7 +73,7 @@ func TestProbeOrigin(t *testing.T) {
 			for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
 				a := r.Answers[slices.IndexFunc(r.Answers, func(a alpn.Answer) bool { return a.Err == nil && a.Version == version })]
 				assert.True(t, a.Resumes, r)
-				assert.NotZero(t, a.Group, r)
+				assert.Equal(t, tls.CurveP256, a.Group, r)
 				assert.Equal(t, r.ServerName, a.Chain[0].DNSNames[0], r)
 			}
 		}
@@ -109,13 +112,13 @@ func requireSpoken(t *testing.T, policy alpn.Policy, r alpn.Results) {
 func TestProbeThroughProxy(t *testing.T) {
 	linkdelay.EachWorld(t, linkdelay.Link{}, func(t *testing.T, network *linkdelay.Network) {
 		site := origin.New(t, &origin.Config{Net: network.Host("origin.test"), Handler: hello})
-		direct, err := alpn.Probe(t.Context(), site.Addr, &alpn.ProbeConfig{DialContext: network.Host(pc).DialContext})
+		direct, err := alpn.Probe(t.Context(), site.Addr, &alpn.ProbeConfig{DialContext: network.Host(pc).DialContext, TLS: unverified()})
 		require.NoError(t, err)
 		for i, policy := range policies() {
 			proxy := mitm.New(t, &mitm.Config{
-				Net: network.Host("proxy" + string(rune('a'+i)) + ".test"), RootCAs: site.CA().Pool(), Downstream: mitm.Leg{ALPN: policy, MaxConcurrentStreams: 77},
+				Upstream: mitm.Leg{TLS: quick(new(tls.Config))}, Net: network.Host("proxy" + string(rune('a'+i)) + ".test"), RootCAs: site.CA().Pool(), Downstream: mitm.Leg{ALPN: policy, MaxConcurrentStreams: 77},
 			})
-			proxied, err := alpn.Probe(t.Context(), site.Addr, &alpn.ProbeConfig{DialContext: proxy.Tunnel(network.Host(pc))})
+			proxied, err := alpn.Probe(t.Context(), site.Addr, &alpn.ProbeConfig{DialContext: proxy.Tunnel(network.Host(pc)), TLS: unverified()})
 			require.NoError(t, err)
 			requireChoosesBy(t, policy, proxied)
 			requireSpoken(t, policy, proxied)
@@ -132,7 +135,7 @@ func TestProbeThroughProxy(t *testing.T) {
 func TestProbeThroughMirrorAndPassthrough(t *testing.T) {
 	linkdelay.EachWorld(t, linkdelay.Link{}, func(t *testing.T, network *linkdelay.Network) {
 		site := origin.New(t, &origin.Config{Net: network.Host("origin.test"), Handler: hello, ALPN: alpn.Prefer(alpn.HTTP11, alpn.H2)})
-		direct, err := alpn.Probe(t.Context(), site.Addr, &alpn.ProbeConfig{DialContext: network.Host(pc).DialContext})
+		direct, err := alpn.Probe(t.Context(), site.Addr, &alpn.ProbeConfig{DialContext: network.Host(pc).DialContext, TLS: unverified()})
 		require.NoError(t, err)
 		for name, cfg := range map[string]*mitm.Config{
 			"mirror":      {Downstream: mitm.Leg{Mirror: true}},
@@ -140,7 +143,7 @@ func TestProbeThroughMirrorAndPassthrough(t *testing.T) {
 		} {
 			cfg.Net, cfg.RootCAs = network.Host(name+".test"), site.CA().Pool()
 			proxy := mitm.New(t, cfg)
-			proxied, err := alpn.Probe(t.Context(), site.Addr, &alpn.ProbeConfig{DialContext: proxy.Tunnel(network.Host(pc))})
+			proxied, err := alpn.Probe(t.Context(), site.Addr, &alpn.ProbeConfig{DialContext: proxy.Tunnel(network.Host(pc)), TLS: unverified()})
 			require.NoError(t, err)
 			table := alpn.Compare(direct, proxied)
 			assert.Equal(t, direct.Protocols(), proxied.Protocols(), "%s\n%s", name, table)

@@ -59,7 +59,7 @@ func eachChoice(do func(name string, policy alpn.Policy, offer []string, version
 func TestServerChooses(t *testing.T) {
 	eachWorld(t, func(t *testing.T, connect pair) {
 		eachChoice(func(name string, policy alpn.Policy, offer []string, version uint16, want string) {
-			o := handshake(t, connect, clientTLS(version, offer...), policy.Server(serverTLS()))
+			o := handshake(t, connect, quick(clientTLS(version, offer...)), policy.Server(serverTLS()))
 			if want == alert120 {
 				requireRefused(t, name, o, policy, offer)
 				return
@@ -235,7 +235,7 @@ func TestResumption(t *testing.T) {
 
 func requireResumes(t *testing.T, connect pair, version uint16, server *tls.Config, name string) {
 	t.Helper()
-	client := clientTLS(version, alpn.H2)
+	client := quick(clientTLS(version, alpn.H2))
 	client.ClientSessionCache = tls.NewLRUClientSessionCache(1)
 	for i, want := range []bool{false, true, true} {
 		o := handshake(t, connect, client, server)

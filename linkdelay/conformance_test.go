@@ -30,7 +30,6 @@ func TestConnsConformInRealTime(t *testing.T) {
 		link  linkdelay.Link
 	}{
 		{"memory without delay", linkdelay.StartNetwork, linkdelay.Link{}},
-		{"memory with 200 µs", linkdelay.StartNetwork, linkdelay.RTT(400 * time.Microsecond)},
 		{"memory with 5 ms", linkdelay.StartNetwork, linkdelay.RTT(10 * time.Millisecond)},
 		{"memory with a rate", linkdelay.StartNetwork, both(linkdelay.Path{Delay: 200 * us, Rate: 1e9})},
 		{"memory with a buffer", linkdelay.StartNetwork, both(linkdelay.Path{Delay: 200 * us, Buffer: 64 << 10})},
@@ -38,7 +37,6 @@ func TestConnsConformInRealTime(t *testing.T) {
 		{"memory with loss", linkdelay.StartNetwork, both(linkdelay.Path{Delay: 200 * us, Loss: 0.001, Buffer: 64 << 10})},
 		{"loopback with a rate", linkdelay.StartLoopback, both(linkdelay.Path{Delay: 200 * us, Rate: 1e9})},
 		{"loopback without delay", linkdelay.StartLoopback, linkdelay.Link{}},
-		{"loopback with 1 ms", linkdelay.StartLoopback, linkdelay.RTT(2 * time.Millisecond)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel() // they mostly wait

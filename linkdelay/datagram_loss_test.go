@@ -20,8 +20,8 @@ func numbered(t *testing.T, from, to net.PacketConn, n, size int) (got []int, to
 	t.Helper()
 	start := time.Now()
 	go func() {
+		p := make([]byte, size)
 		for i := range n {
-			p := make([]byte, size)
 			binary.BigEndian.PutUint32(p, uint32(i)) // the first bit is 0
 			from.WriteTo(p, to.LocalAddr())
 			time.Sleep(ms)
@@ -34,7 +34,9 @@ func numbered(t *testing.T, from, to net.PacketConn, n, size int) (got []int, to
 		if err != nil {
 			return got, took
 		}
-		require.Equal(t, size, k)
+		if k != size {
+			require.Equal(t, size, k)
+		}
 		i := int(binary.BigEndian.Uint32(buf))
 		got, took = append(got, i), append(took, time.Since(start)-time.Duration(i)*ms)
 	}
@@ -200,7 +202,7 @@ func TestBurstsAreOfTheirMeanLengths(t *testing.T) {
 	path := linkdelay.Path{Burst: linkdelay.Burst{Good: 90 * ms, Bad: 10 * ms}}
 	virtual(t, both(path), func(t *testing.T, network *linkdelay.Network) {
 		near, far := socketsIn(t, network)
-		const n = 60_000 // a minute
+		const n = 40_000
 		got, _ := numbered(t, near, far, n, 100)
 		require.InDelta(t, 0.1, float64(n-len(got))/n, 0.02)
 		bursts := 0
@@ -209,13 +211,13 @@ func TestBurstsAreOfTheirMeanLengths(t *testing.T) {
 				bursts++
 			}
 		}
-		require.InDelta(t, 600, bursts, 120, "bad times of 10 ms, some too short to hit anything")
+		require.InDelta(t, 400, bursts, 80, "bad times of 10 ms, some too short to hit anything")
 	})
 	path.Burst.Loss = 0.5
 	virtual(t, both(path), func(t *testing.T, network *linkdelay.Network) {
 		near, far := socketsIn(t, network)
-		got, _ := numbered(t, near, far, 20_000, 100)
-		require.InDelta(t, 0.05, float64(20_000-len(got))/20_000, 0.02)
+		got, _ := numbered(t, near, far, 15_000, 100)
+		require.InDelta(t, 0.05, float64(15_000-len(got))/15_000, 0.02)
 	})
 }
 

@@ -1,6 +1,7 @@
 package linkdelay_test
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"net"
@@ -58,7 +59,7 @@ func eachRelay(t *testing.T, body func(t *testing.T, near, far *net.TCPConn)) {
 func TestRelayedConnsConform(t *testing.T) {
 	checkLeaks(t)
 	for name, link := range map[string]linkdelay.Link{
-		"no delay": {}, "200 µs": linkdelay.RTT(400 * us), "1 ms": linkdelay.RTT(2 * ms),
+		"no delay": {}, "1 ms": linkdelay.RTT(2 * ms),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // they mostly wait
@@ -88,17 +89,17 @@ func relayPipe(link linkdelay.Link) (near, far net.Conn, stop func(), err error)
 
 func TestRelayCarriesBothDirectionsWhole(t *testing.T) {
 	eachRelay(t, func(t *testing.T, near, far *net.TCPConn) {
-		const size = 8 << 20
+		want := noise(8 << 20)
 		var wg sync.WaitGroup
 		for _, way := range [][2]*net.TCPConn{{near, far}, {far, near}} {
 			wg.Go(func() {
-				way[0].Write(noise(size))
+				way[0].Write(want)
 				way[0].CloseWrite()
 			})
 			wg.Go(func() {
 				got, err := io.ReadAll(way[1])
 				assert.NoError(t, err)
-				assert.True(t, string(noise(size)) == string(got), "%d bytes are as they were sent", len(got))
+				assert.True(t, bytes.Equal(want, got), "%d bytes are as they were sent", len(got))
 			})
 		}
 		wg.Wait()

@@ -57,20 +57,26 @@ var wrapped = map[string]func(w *linkdelay.Wrapper) (near, far net.Conn, err err
 
 func TestWrappedConnsConform(t *testing.T) {
 	checkLeaks(t)
-	for name, pair := range wrapped {
-		for delay, link := range map[string]linkdelay.Link{"no delay": {}, "1 ms": linkdelay.RTT(2 * ms)} {
-			t.Run(name+" with "+delay, func(t *testing.T) {
-				t.Parallel() // they mostly wait
-				nettest.TestConn(t, func() (net.Conn, net.Conn, func(), error) {
-					w, err := linkdelay.StartWrapper(link)
-					if err != nil {
-						return nil, nil, nil, err
-					}
-					near, far, err := pair(w)
-					return near, far, func() { far.Close(); near.Close(); w.Close() }, err
-				})
+	for _, c := range []struct {
+		name string
+		link linkdelay.Link
+	}{
+		{"a pipe", linkdelay.Link{}},
+		{"a pipe", linkdelay.RTT(2 * ms)},
+		{"a dialled connection", linkdelay.Link{}},
+		{"an accepted connection", linkdelay.RTT(2 * ms)},
+	} {
+		t.Run(fmt.Sprintf("%s with %v", c.name, c.link.Up.Delay), func(t *testing.T) {
+			t.Parallel() // they mostly wait
+			nettest.TestConn(t, func() (net.Conn, net.Conn, func(), error) {
+				w, err := linkdelay.StartWrapper(c.link)
+				if err != nil {
+					return nil, nil, nil, err
+				}
+				near, far, err := wrapped[c.name](w)
+				return near, far, func() { far.Close(); near.Close(); w.Close() }, err
 			})
-		}
+		})
 	}
 }
 
