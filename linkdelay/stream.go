@@ -134,14 +134,13 @@ func (s *stream) write(p []byte) (n int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	turn := false
+	defer func() { s.yield(turn) }()
 	for {
 		now := s.clock.now()
 		if err := s.writable(now); err != nil {
-			s.yield(turn)
 			return n, err
 		}
 		if n == len(p) {
-			s.yield(turn)
 			return n, nil
 		}
 		if s.writing && !turn {
