@@ -63,7 +63,7 @@ func TestStartedGetsTheRequestsOwnRecord(t *testing.T) {
 		p.start(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.URL.Path) })
 		c := p.client()
 		var all sync.WaitGroup
-		for i := range 50 {
+		for i := range 20 {
 			all.Go(func() {
 				path := fmt.Sprintf("/%d", i)
 				var got *netlog.RequestRecord
@@ -81,7 +81,7 @@ func TestStartedGetsTheRequestsOwnRecord(t *testing.T) {
 		}
 		all.Wait()
 		require.Equal(t, 1, len(p.clientLog.Connections()))
-		require.Len(t, p.clientLog.Requests(), 50)
+		require.Len(t, p.clientLog.Requests(), 20)
 	})
 }
 

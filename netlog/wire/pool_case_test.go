@@ -392,7 +392,7 @@ func TestPoolUnderLoad(t *testing.T) {
 		p.start(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.URL.Path) })
 		pool := p.pool(wire.PoolConfig{MaxConns: 4, ExpectH2: true, Dial: p.greeted})
 		var all sync.WaitGroup
-		for i := range 200 {
+		for i := range 100 {
 			all.Go(func() { p.loadOne(pool, i) })
 		}
 		all.Wait()

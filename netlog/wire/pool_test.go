@@ -99,23 +99,23 @@ func TestPoolIsFirstComeFirstServed(t *testing.T) {
 	for _, s := range allSpoken {
 		slots, kind := 6, netlog.StalledMaxSocketsPerGroup
 		if s.protocol == "h2" {
-			slots, kind = 100, netlog.StalledMaxStreams
+			slots, kind = 30, netlog.StalledMaxStreams
 		}
 		for name, spread := range map[string]int{"at once": 0, "staggered": 4} {
 			for _, expectH2 := range []bool{true, false} {
 				t.Run(fmt.Sprintf("%s/%s/expect h2 %t", s.name, name, expectH2), func(t *testing.T) {
 					inMemory(t, func(t *testing.T, w *world) {
-						p := &pair{t: t, world: w, spoken: s, config: wire.ServerConfig{MaxConcurrentStreams: 100}}
+						p := &pair{t: t, world: w, spoken: s, config: wire.ServerConfig{MaxConcurrentStreams: 30}}
 						p.start(sleeper)
 						pool := p.pool(wire.PoolConfig{MaxConns: 6, ExpectH2: expectH2})
-						jobs := someJobs(170, spread)
+						jobs := someJobs(64, spread)
 						p.run(pool, jobs)
 						requireSchedule(t, jobs, slots, kind)
 						conns := p.clientLog.Connections(netlog.Used())
 						require.Len(t, conns, map[string]int{"http/1.1": 6, "h2": 1}[s.protocol])
-						require.Len(t, p.serverLog.Requests(), 170)
+						require.Len(t, p.serverLog.Requests(), len(jobs))
 						if s.protocol == "h2" {
-							require.Equal(t, 100, conns[0].MaxStreams)
+							require.Equal(t, slots, conns[0].MaxStreams)
 						}
 					})
 				})
@@ -152,13 +152,13 @@ func TestRequestsGoWhenTheLimitIsRaised(t *testing.T) {
 			inMemory(t, func(t *testing.T, w *world) {
 				p := &pair{t: t, world: w, spoken: s, config: wire.ServerConfig{MaxConcurrentStreams: 256}}
 				p.start(sleeper)
-				jobs := someJobs(170, 0)
+				jobs := someJobs(120, 0)
 				p.run(p.pool(wire.PoolConfig{ExpectH2: true}), jobs)
 				for i, j := range jobs {
 					require.InDelta(t, 0, j.start, 1000, "start of job %d", i)
 					require.InDelta(t, j.work, j.end, 1000, "end of job %d", i)
 				}
-				require.Equal(t, 170, p.serverLog.Connections()[0].MaxStreams)
+				require.Equal(t, 120, p.serverLog.Connections()[0].MaxStreams)
 			})
 		})
 	}

@@ -151,7 +151,7 @@ func TestCloseWriteKeepsWhatWasFlushed(t *testing.T) {
 			<-r.Context().Done()
 		})
 		c := p.strictClient()
-		for i := range 300 {
+		for i := range 100 {
 			id := uint32(2*i + 1)
 			c.asks(id, "GET", "/", true)
 			require.Equal(t, "flushed", string(c.over(id).body), "answer %d", i)

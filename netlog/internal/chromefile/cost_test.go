@@ -14,7 +14,7 @@ import (
 func TestCost(t *testing.T) {
 	size := 1 << 20
 	if raceDetector {
-		size >>= 3
+		size >>= 4
 	}
 	for name, unit := range map[string]string{
 		"open objects":           `{"a":`,

@@ -34,12 +34,14 @@ func plain(tb testing.TB, name string) []byte {
 	return text
 }
 
-// logs are those of testdata with events in them.
+// logs are those of testdata with events in them. The race detector, which has
+// nothing to find in one goroutine, sees one of each form.
 func logs() []string {
-	return []string{
-		"h1tls", "h2", "hev3_h1", "hev3_h2", "httpproxy", "httpsproxy_h1", "quic",
-		"altbroken", "ndjson_h2", "redacted", "bounded", "killed",
+	forms := []string{"quic", "ndjson_h2", "redacted", "bounded", "killed"}
+	if raceDetector {
+		return forms
 	}
+	return append(forms, "h1tls", "h2", "hev3_h1", "hev3_h2", "httpproxy", "httpsproxy_h1", "altbroken")
 }
 
 // entry is an event as encoding/json has it.
