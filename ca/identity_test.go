@@ -55,7 +55,7 @@ func checkIdentities(t *testing.T, identities []string, want string, reach []str
 	}
 	server := authority.ServerTLS(identities...)
 	for _, name := range reach {
-		r := requireShake(t, "as "+name, server, named(authority.ClientTLS(), name))
+		r := requireShake(t, "as "+name, server, quick(named(authority.ClientTLS(), name)))
 		if got := leafOf(t, r); got != want && identities != nil {
 			t.Errorf("as %s: shown a certificate for %s, want %s", name, got, want)
 		}
