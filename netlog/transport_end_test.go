@@ -145,17 +145,22 @@ func TestFailedHandshakeIsUnusedConnection(t *testing.T) {
 }
 
 func TestResumption(t *testing.T) {
-	srv := serve(t, "https", page)
-	client, log := recorded(t, srv, func(tr *http.Transport) {
-		tr.TLSClientConfig.ClientSessionCache, tr.DisableKeepAlives = tls.NewLRUClientSessionCache(1), true
+	cfg := &tls.Config{Certificates: serve(t, "https", page).TLS.Certificates}
+	synctest.Test(t, func(t *testing.T) {
+		base, stop := inMemory(cfg, page)
+		defer stop()
+		base.TLSClientConfig = &tls.Config{InsecureSkipVerify: true, ClientSessionCache: tls.NewLRUClientSessionCache(1)}
+		base.DisableKeepAlives = true
+		client, log := client(t, base)
+		get(t, client, "https://a.test/")
+		get(t, client, "https://a.test/")
+		synctest.Wait() // net/http closes behind the answer
+		c := log.Connections()
+		equal(t, "resumed", []bool{c[0].Resumed, c[1].Resumed}, "[false true]")
+		if why := c[0].CloseReason; why != "closed by this side: Connection: close" && why != "closed by the peer" { // both do
+			t.Errorf("why closed: %q", why)
+		}
 	})
-	get(t, client, srv.URL)
-	get(t, client, srv.URL)
-	c := log.Connections()
-	equal(t, "resumed", []bool{c[0].Resumed, c[1].Resumed}, "[false true]")
-	if why := c[0].CloseReason; why != "closed by this side: Connection: close" && why != "closed by the peer" { // both do
-		t.Errorf("why closed: %q", why)
-	}
 }
 
 func TestCancelledRequest(t *testing.T) {
