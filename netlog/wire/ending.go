@@ -41,13 +41,17 @@ func (t *Tap) note(text string) {
 }
 
 // readFailed says what a failed Read means. It ends the answers if those are
-// what was read, but not the connection: the owner may still write.
+// what was read, but not the connection: the owner may still write. Behind a reset
+// nothing of that arrives.
 func (t *Tap) readFailed(err error) {
 	if isTimeout(err) || isOwnClose(err) {
 		return
 	}
 	t.ended(t.because("read", err))
 	t.incoming().eof(err == io.EOF)
+	if reset.Is(err) {
+		t.down.eof(false)
+	}
 }
 
 // writeFailed says what a failed Write means. What the peer sent before it
