@@ -44,14 +44,18 @@ func (e *conclusion) mostAtOnce(k *conduit) int {
 		by int
 	}
 	var changes []change
+	now, most := 0, 0
 	for _, a := range k.attempts {
+		if !a.end.IsZero() && !a.end.After(a.sent) { // in the same millisecond
+			most = 1
+			continue
+		}
 		changes = append(changes, change{a.sent, 1})
 		if !a.end.IsZero() {
-			changes = append(changes, change{later(a.end, a.sent), -1})
+			changes = append(changes, change{a.end, -1})
 		}
 	}
 	slices.SortStableFunc(changes, func(a, b change) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.by, b.by)) })
-	now, most := 0, 0
 	for _, one := range changes {
 		now += one.by
 		most = max(most, now)

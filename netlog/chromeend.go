@@ -60,10 +60,16 @@ func (a *attempt) bodyBytes() int64 {
 	return a.filtered
 }
 
+// webSocket is net::ERR_WS_UPGRADE, by which the request of a WebSocket ends when
+// the connection is its own.
+const webSocket = -173
+
 func (e *conclusion) errorOf(a *attempt) string {
 	switch {
 	case a.reset != "":
 		return a.reset
+	case a.failed == webSocket:
+		return ""
 	case a.failed != 0:
 		return e.constants.NetError(a.failed)
 	case a.replaced && a.status == 0:

@@ -34,6 +34,7 @@ type attempt struct {
 	start, bound, sent, firstByte, bodyEnd, end time.Time
 
 	raw, filtered int64 // bytes of the body: as sent, and after decoding
+	reading       bool  // some of the body is waited for
 	replaced      bool  // by another try
 	root          rootKind
 	carrier       *conduit
@@ -117,7 +118,7 @@ func (c *chrome) requestAlive(r *chromeRequest, e *event) {
 		return
 	}
 	r.begun = e.Time
-	if url := e.Params.Str("url"); url != "" {
+	if url := urlOf(e.Params); url != "" {
 		r.url = url
 	}
 }
@@ -134,7 +135,7 @@ func (c *chrome) startJob(r *chromeRequest, e *event) {
 		c.over(r, e, true)
 		r.begun = e.Time
 	}
-	if url := e.Params.Str("url"); url != "" {
+	if url := urlOf(e.Params); url != "" {
 		r.url = url
 	}
 	r.method = e.Params.Str("method")
@@ -259,12 +260,30 @@ func statusOf(headers []string) (version string, status int) {
 
 func (c *chrome) readBody(r *chromeRequest, e *event) {
 	a := r.at
-	if a == nil || !a.alive || e.Phase != chromefile.End {
+	if a == nil || !a.alive {
+		return
+	}
+	if a.reading = e.Phase == chromefile.Begin; a.reading {
 		return
 	}
 	a.bodyEnd = e.Time
 	if code, ok := e.Params.Int("net_error"); ok {
 		a.failed = code
+	}
+}
+
+// aborted is net::ERR_ABORTED.
+const aborted = -3
+
+// cancelled is when nobody wants the request any more: its answer is still to come,
+// in whole or in part, or all is done.
+func (r *chromeRequest) cancelled() {
+	a := r.at
+	if a == nil || !a.alive {
+		return
+	}
+	if unanswered := !a.sent.IsZero() && a.firstByte.IsZero(); unanswered || a.reading {
+		a.failed = aborted
 	}
 }
 

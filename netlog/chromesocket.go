@@ -68,15 +68,26 @@ func (c *chrome) onCarrier(name string, do func(k *conduit, e *event)) {
 	})
 }
 
+// cancelled is said of requests, and of sockets.
+func (c *chrome) cancelled(e *event) {
+	switch r := c.request(e); {
+	case r != nil:
+		r.cancelled()
+	case e.Source.Type == chromefile.SourceSocket, e.Source.Type == chromefile.SourceProxySocket:
+		k := c.carrier(e)
+		k.reason = cmp.Or(k.reason, "cancelled")
+	}
+}
+
 // onSockets follows TCP connections, and tunnels over them.
 func (c *chrome) onSockets() {
 	of := c.onCarrier
+	c.on(chromefile.Cancelled, c.cancelled)
 	of(chromefile.TCPConnect, c.tcpConnect)
 	of(chromefile.SocketInUse, c.socketInUse)
 	of(chromefile.SendTunnelHeaders, c.tunnelAsked)
 	of(chromefile.ReadTunnelHeaders, c.tunnelAnswered)
 	of(chromefile.PoolClosingSocket, func(k *conduit, e *event) { k.reason = e.Params.Str("reason") })
-	of(chromefile.Cancelled, func(k *conduit, e *event) { k.reason = cmp.Or(k.reason, "cancelled") })
 	of(chromefile.ProxyClientSession, func(k *conduit, e *event) { k.over, _ = e.Params.Dependency() })
 	for _, name := range []string{chromefile.SocketReadError, chromefile.SocketWriteError, chromefile.SSLReadError, chromefile.SSLWriteError} {
 		of(name, func(k *conduit, e *event) { k.failed, _ = e.Params.Int("net_error") })

@@ -110,7 +110,7 @@ func (c *chrome) canAttempt(e *event) {
 // this session and was not sent: the last that does not wait yet, or else the
 // first of those that do.
 func (c *chrome) streamStalled(e *event) {
-	url := e.Params.Str("url")
+	url := urlOf(e.Params)
 	var again *chromeStall
 	for i := len(c.unsent) - 1; i >= 0; i-- {
 		a := c.unsent[i]

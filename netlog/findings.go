@@ -3,8 +3,10 @@ package netlog
 import (
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	"example.com/wiretest/netlog/internal/chromefile"
 )
@@ -19,7 +21,8 @@ type view struct {
 
 type seenConn struct {
 	Connection
-	facts carrierFacts
+	facts     carrierFacts
+	webSocket bool // it carried nothing else
 }
 
 type seenStall struct {
@@ -36,8 +39,10 @@ func (l *Log) view() *view {
 	if v.origin == nil {
 		v.origin = new(origin)
 	}
+	sockets := l.webSockets()
 	for _, r := range l.connections {
 		one := seenConn{Connection: r.snapshot(nil)}
+		one.webSocket = one.Used() && sockets[r] == one.Requests
 		if facts := v.origin.conns[r]; facts != nil {
 			one.facts = *facts
 		}
@@ -55,6 +60,18 @@ func (l *Log) view() *view {
 		v.stalls = append(v.stalls, one)
 	}
 	return v
+}
+
+// webSockets is how many requests on each connection were for one. It wants l.mu.
+func (l *Log) webSockets() map[*ConnectionRecord]int {
+	n := make(map[*ConnectionRecord]int)
+	for _, q := range l.requests {
+		scheme, _, _ := strings.Cut(q.q.URL, ":")
+		if q.conn != nil && (q.q.Status == http.StatusSwitchingProtocols || scheme == "ws" || scheme == "wss") {
+			n[q.conn]++
+		}
+	}
+	return n
 }
 
 // byHost groups in order of appearance; "" is no host.
@@ -162,7 +179,7 @@ func (v *view) downgrades() (found []Finding) {
 			switch {
 			case c.Protocol == "h2" || c.ALPN == "h2":
 				p.add(chromefile.SSLConnect, "next_proto h2"+onLeg(c.Leg), 1, c.facts.source)
-			case c.Protocol == "http/1.1" && c.Used() && c.TLSVersion != 0 && !c.Tunnel:
+			case c.slow() && c.TLSVersion != 0 && !c.Tunnel:
 				slow++
 			}
 		}
@@ -170,7 +187,7 @@ func (v *view) downgrades() (found []Finding) {
 			continue
 		}
 		for _, c := range hosts[host] {
-			if c.Protocol == "http/1.1" && c.Used() {
+			if c.slow() {
 				p.add(chromefile.SSLConnect, "next_proto "+c.ALPN+onLeg(c.Leg), 1, c.facts.source)
 			}
 		}
@@ -178,6 +195,10 @@ func (v *view) downgrades() (found []Finding) {
 	}
 	return found
 }
+
+// slow reports whether h2 would have been better. For a WebSocket, browsers offer
+// http/1.1 alone unless the host is known to do RFC 8441.
+func (c *seenConn) slow() bool { return c.Protocol == "http/1.1" && c.Used() && !c.webSocket }
 
 func onLeg(l Leg) string {
 	if l == "" {
