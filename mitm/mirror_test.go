@@ -130,7 +130,7 @@ func TestMirrorAsksAgain(t *testing.T) {
 			assert.Equal(t, "mitm: upstream leg: dial origin.test:9: no such host\n", short(text(t, resp)))
 			netlog.RequireConnections(t, proxy.Log(), n, "", mitm.Upstream)
 		}
-		netlog.RequireConnections(t, proxy.Log(), 1, alpn.H2, mitm.Downstream)
+		netlog.RequireConnections(t, proxy.Log(), 1, alpn.H2, mitm.Downstream, netlog.Used())
 	})
 }
 

@@ -335,7 +335,7 @@ func TestAnswerBeforeTheRequestEnds(t *testing.T) {
 			more.Close()
 		}
 		if s.down == "h2" {
-			netlog.RequireConnections(t, s.proxy.Log(), 1, "h2", mitm.Downstream)
+			netlog.RequireConnections(t, s.proxy.Log(), 1, "h2", mitm.Downstream, netlog.Used())
 		}
 	})
 }
@@ -366,6 +366,6 @@ func TestConnectInsideIsRefused(t *testing.T) {
 		assert.Equal(t, http.StatusNotImplemented, resp.StatusCode)
 		assert.Contains(t, text(t, resp), "CONNECT must be the first request on its connection")
 		s.get(t, "/")
-		netlog.RequireConnections(t, s.proxy.Log(), 1, "h2", mitm.Downstream)
+		netlog.RequireConnections(t, s.proxy.Log(), 1, "h2", mitm.Downstream, netlog.Used())
 	})
 }

@@ -41,7 +41,7 @@ func TestHeaderBytesOfACookie(t *testing.T) {
 				io.Copy(io.Discard, resp.Body)
 				resp.Body.Close()
 			}
-			netlog.RequireConnections(t, s.Log(), 1, proto)
+			netlog.RequireConnections(t, s.Log(), 1, proto, netlog.Used())
 			computed := map[string]func(string, string) []int64{alpn.H2: hpackCost, alpn.HTTP11: headCost}[proto](s.Addr, cookie)
 			for _, q := range s.Log().Requests() {
 				cost[proto] = append(cost[proto], q.HeaderBytesUp)
