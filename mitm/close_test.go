@@ -26,7 +26,7 @@ import (
 func TestManyProxiesLeaveNothing(t *testing.T) {
 	n := 200
 	if raceDetector {
-		n = 50
+		n = 30
 	}
 	run := func() {
 		site, err := origin.Start(&origin.Config{Handler: hello})

@@ -42,7 +42,7 @@ func TestGetKeepsTargetAndHost(t *testing.T) {
 }
 
 func TestBodiesArriveWhole(t *testing.T) {
-	payload := make([]byte, 1<<20)
+	payload := make([]byte, 300_000) // some windows, and no whole number of buffers
 	for i := range payload {
 		payload[i] = byte(rand.Uint32())
 	}
@@ -199,16 +199,16 @@ func TestCancelReachesTheOrigin(t *testing.T) {
 }
 
 func TestLargeHeaders(t *testing.T) {
-	large := strings.Repeat("0123456789", 10_000)
+	large := strings.Repeat("0123456789", 4_000) // some frames of HTTP/2
 	eachPair(t, serving(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Large", r.Header.Get("Large"))
-		for i := range 500 {
+		for i := range 100 {
 			w.Header().Add("Many", fmt.Sprint(i))
 		}
 	}), func(t *testing.T, s *stage) {
 		resp := s.do(t, s.request(t, http.MethodGet, "/", nil, "Large", large))
-		assert.True(t, large == resp.Header.Get("Large"), "100 kB header came back as %d bytes", len(resp.Header.Get("Large")))
-		assert.Len(t, resp.Header["Many"], 500)
+		assert.True(t, large == resp.Header.Get("Large"), "40 kB header came back as %d bytes", len(resp.Header.Get("Large")))
+		assert.Len(t, resp.Header["Many"], 100)
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"example.com/wiretest/alpn"
@@ -13,13 +14,28 @@ import (
 	"example.com/wiretest/netlog"
 )
 
-// Of a message without end, what is taken by a proxy that holds back is no more than
-// the kernel's buffers hold on the way: Linux grows those of one socket up to 36 MB
-// (tcp_rmem and tcp_wmem), and there are four connections with the relays.
-const (
-	endless = 1 << 30
-	held    = 256 << 20
-)
+// endless is the size of a message of which little is taken.
+const endless = 1 << 30
+
+// narrow are links that hold little, so that it is the proxy whose buffers count.
+var narrow = linkdelay.Link{Up: linkdelay.Path{Buffer: 64 << 10}, Down: linkdelay.Path{Buffer: 64 << 10}}
+
+// held is what at most is taken by a proxy that holds back: in memory the windows of
+// HTTP/2, of 4 MiB, and some buffers; and on sockets also what those of the kernel
+// hold on the way. Linux grows those of one up to 36 MB (tcp_rmem and tcp_wmem), and
+// there are four connections with the relays.
+func (s *stage) held(t *testing.T) int64 {
+	if !inVirtualTime(t) {
+		return 256 << 20
+	}
+	most := int64(256 << 10)
+	for _, proto := range []string{s.down, s.up} {
+		if proto == alpn.H2 {
+			most += 4 << 20
+		}
+	}
+	return most
+}
 
 // What a client does not read, the proxy does not read from the origin.
 func TestSlowClientSlowsTheOrigin(t *testing.T) {
@@ -33,12 +49,12 @@ func TestSlowClientSlowsTheOrigin(t *testing.T) {
 		}
 		written <- n
 	})
-	eachPairOnSockets(t, s, func(t *testing.T, s *stage) {
+	eachPairUnderPressure(t, s, func(t *testing.T, s *stage) {
 		written = make(chan int, 1)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		resp := s.do(t, s.request(t, http.MethodGet, "/", nil).WithContext(ctx))
-		if up := steady(func() int64 { return s.proxy.Log().Connections(mitm.Upstream)[0].BytesDown }); up > held {
+		if up := steady(func() int64 { return s.proxy.Log().Connections(mitm.Upstream)[0].BytesDown }); up > s.held(t) {
 			t.Errorf("the proxy took %d bytes from the origin for a client that reads none", up)
 		}
 		cancel()
@@ -56,7 +72,7 @@ func TestSlowOriginSlowsTheClient(t *testing.T) {
 		close(arrived)
 		<-r.Context().Done()
 	})
-	eachPairOnSockets(t, s, func(t *testing.T, s *stage) {
+	eachPairUnderPressure(t, s, func(t *testing.T, s *stage) {
 		arrived = make(chan struct{})
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -69,7 +85,7 @@ func TestSlowOriginSlowsTheClient(t *testing.T) {
 			}
 		}()
 		<-arrived
-		if down := steady(func() int64 { return s.proxy.Log().Connections(mitm.Downstream, netlog.Used())[0].BytesUp }); down > held {
+		if down := steady(func() int64 { return s.proxy.Log().Connections(mitm.Downstream, netlog.Used())[0].BytesUp }); down > s.held(t) {
 			t.Errorf("the proxy took %d bytes from the client for an origin that reads none", down)
 		}
 		cancel()
@@ -95,15 +111,21 @@ func steady(value func() int64) int64 {
 	return last
 }
 
-// eachPairOnSockets leaves out the memory world, whose links hold any amount.
-func eachPairOnSockets(t *testing.T, s setting, body func(*testing.T, *stage)) {
+// eachPairUnderPressure is in memory for all pairs, and on sockets, whose buffers take
+// time to fill, for those that are not mixed.
+func eachPairUnderPressure(t *testing.T, s setting, body func(*testing.T, *stage)) {
 	t.Helper()
 	for _, down := range []string{alpn.HTTP11, alpn.H2} {
 		for _, up := range []string{alpn.HTTP11, alpn.H2} {
 			t.Run(pairName(down, up), func(t *testing.T) {
 				s := s
 				s.down, s.up = down, up
-				body(t, setUp(t, linkdelay.NewLoopback(t, linkdelay.Link{}), s))
+				t.Run("memory", func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) { body(t, setUp(t, linkdelay.NewNetwork(t, narrow), s)) })
+				})
+				if down == up {
+					t.Run("loopback", func(t *testing.T) { body(t, setUp(t, linkdelay.NewLoopback(t, linkdelay.Link{}), s)) })
+				}
 			})
 		}
 	}

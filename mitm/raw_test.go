@@ -187,7 +187,7 @@ func eachRawPairWith(t *testing.T, cfg mitm.Config, link linkdelay.Link, serve f
 	for _, down := range []string{alpn.HTTP11, alpn.H2} {
 		for _, up := range []string{alpn.HTTP11, alpn.H2} {
 			t.Run(pairName(down, up), func(t *testing.T) {
-				linkdelay.EachWorld(t, link, func(t *testing.T, network *linkdelay.Network) {
+				inWorldsOf(t, down, up, link, func(t *testing.T, network *linkdelay.Network) {
 					body(t, newRawStage(t, network, cfg, down, up, serve))
 				})
 			})

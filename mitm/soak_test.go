@@ -31,12 +31,12 @@ import (
 
 // Requests that are cancelled, reset, refused and cut off at random, in all four
 // pairs, while the limits of streams change: each arrives whole or fails visibly, and nothing is left behind.
-// WIRETEST_SOAK is how many there are; the default is a few hundred, half of them
-// under -race.
+// WIRETEST_SOAK is how many there are; the default is a few hundred, a third of
+// them under -race.
 func TestSoak(t *testing.T) {
 	n := 400
 	if raceDetector {
-		n = 200
+		n = 132
 	}
 	if v := os.Getenv("WIRETEST_SOAK"); v != "" {
 		var err error
