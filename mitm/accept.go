@@ -40,7 +40,7 @@ func (p *Proxy) accept(l net.Listener) {
 // serve owns c. Whatever ends it has written why into the record; should
 // something not have, the end is recorded all the same.
 func (p *Proxy) serve(c *client) {
-	defer c.end("closed")
+	defer c.over()
 	if p.add(c) {
 		c.first()
 	}
@@ -54,13 +54,11 @@ func (p *Proxy) newClient(conn net.Conn, about netlog.Connection) *client {
 	return &client{proxy: p, conn: conn, reader: bufio.NewReader(conn), rec: rec, id: rec.Connection().ID}
 }
 
-// add reports false, and c must end, once the proxy is closing, which is then what
-// the record says.
+// add reports false, and c must end, once the proxy is closing.
 func (p *Proxy) add(c *client) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ctx.Err() != nil {
-		c.rec.Close(proxyClosed)
 		return false
 	}
 	p.clients[c.rec] = c
@@ -81,6 +79,9 @@ func (c *client) end(reason string) {
 		pool.Forget(key)
 	}
 }
+
+// over ends what nothing else has ended.
+func (c *client) over() { c.end(c.proxy.unlessClosed("closed")) }
 
 // ruled is r with what rules for it.
 func (c *client) ruled(r route) route {

@@ -13,6 +13,15 @@ import (
 // proxyClosed is why a connection ended that was open at Close.
 const proxyClosed = "proxy closed"
 
+// unlessClosed is the reason, which Close is where it has begun: it ends one
+// connection after the other.
+func (p *Proxy) unlessClosed(reason string) string {
+	if p.ctx.Err() != nil {
+		return proxyClosed
+	}
+	return reason
+}
+
 // Close cancels every request, ends every connection and tunnel of both legs
 // at once, closes the listeners and the idle connections of every Transport
 // that was given out. It waits for all of it, 5 seconds at most; then its error

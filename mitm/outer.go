@@ -36,7 +36,7 @@ func (c *client) reachWithin(t target) {
 	c.rec.Update(func(r *netlog.Connection) { r.BytesUp, r.BytesDown = -1, -1 })
 	tunnel := c.proxy.newClient(c.conn, c.about(t, ""))
 	tunnel.mode, tunnel.reader = ExplicitTLS, c.reader
-	defer tunnel.end("closed")
+	defer tunnel.over()
 	if c.proxy.add(tunnel) {
 		tunnel.reach(t, answer{tunnel.established, tunnel.refuseConnect})
 		c.rec.Close(tunnel.rec.Connection().CloseReason)
@@ -91,7 +91,7 @@ func (c *client) tunnel(t target, w http.ResponseWriter, r *http.Request, stream
 	tunnel := p.newClient(conn, c.about(t, fmt.Sprintf(", stream %d", stream.ID())))
 	tunnel.mode = ExplicitTLS
 	defer func() {
-		tunnel.end("closed")
+		tunnel.over()
 		reset = conn.finish()
 	}()
 	if p.add(tunnel) {

@@ -123,7 +123,7 @@ func (t *tunnel) closeWrite(to end, sender string) {
 // abort ends both connections without waiting for what is under way and without
 // a word of TLS, so that a reset arrives as one.
 func (t *tunnel) abort(reason string) {
-	reason = t.unlessClosed(reason)
+	reason = t.proxy.unlessClosed(reason)
 	for _, e := range []end{t.down, t.up} {
 		e.rec.Close(reason)
 		conn := inner(e.conn)
@@ -135,17 +135,8 @@ func (t *tunnel) abort(reason string) {
 	t.close(reason)
 }
 
-// unlessClosed is the reason, which Close is where it has begun: it ends the two
-// sides one after the other.
-func (t *tunnel) unlessClosed(reason string) string {
-	if t.proxy.ctx.Err() != nil {
-		return proxyClosed
-	}
-	return reason
-}
-
 func (t *tunnel) close(reason string) {
-	reason = t.unlessClosed(reason)
+	reason = t.proxy.unlessClosed(reason)
 	for _, e := range []end{t.down, t.up} {
 		e.rec.Close(reason)
 		e.stream.Close()
