@@ -108,6 +108,7 @@ func (p protocolFilter) words() string         { return over(string(p)) }
 
 // Used selects connections that carried at least one request, requests that a
 // connection carried, and stalls of such requests.
+//
 // A client may dial for a request and then send it on a connection that came free
 // meanwhile, as net/http does also for HTTP/2: the one it dialled carries none.
 func Used() Filter { return usedFilter{} }

@@ -23,8 +23,9 @@
 //
 // HTTP/3 is used as browsers do, if Config.HTTP3 says how: by TCP first, and by
 // what an answer's Alt-Svc names from then on. An alternative whose handshake
-// fails is broken, for five minutes at first, and the request goes by TCP. A request
-// that fails after the handshake fails, unless the server has rejected it. Each such decision is a note in the log.
+// fails is broken, for five minutes at first, and the request goes by TCP. A
+// request that fails after the handshake fails, unless the server has rejected it.
+// Each such decision is a note in the log.
 //
 // What a browser does and this package does not: it runs no script, follows nothing
 // that is named elsewhere than in the document, such as a frame's pictures or a srcset,
