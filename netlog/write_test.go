@@ -178,10 +178,9 @@ func withoutOwn(t *testing.T, text string) string {
 func onlyChrome(t *testing.T, log *netlog.Log, filters ...netlog.Filter) {
 	t.Helper()
 	read := mustRead(t, withoutOwn(t, written(t, log)), nil)
-	host := netlog.Filter(nil)
 	assert.Empty(t, read.Damage())
 	if len(filters) == 0 {
-		require.Equal(t, connectionFacts(log.Connections()), connectionFacts(read.Connections(host)))
+		require.Equal(t, connectionFacts(log.Connections()), connectionFacts(read.Connections()))
 		require.Equal(t, requestFacts(log.Requests()), requestFacts(read.Requests()))
 		require.Equal(t, stallFacts(log.Stalls()), stallFacts(read.Stalls()))
 		return
@@ -192,6 +191,9 @@ func onlyChrome(t *testing.T, log *netlog.Log, filters ...netlog.Filter) {
 
 func connectionFacts(all netlog.Connections) (facts []string) {
 	for _, c := range all {
+		if !c.Used() { // on sockets one may come too late; and Chrome names the proxy with requests
+			c.Proxy = ""
+		}
 		facts = append(facts, fmt.Sprint(c.Network, c.Host, c.Proxy, c.Local, c.Remote, c.TLSVersion, c.ALPN, c.Protocol, c.Requests, c.Resumed, c.StreamLimit, toMS(c.Opened), toMS(c.Handshaken)))
 	}
 	slices.Sort(facts) // in a millisecond there is no order
