@@ -15,7 +15,17 @@ func (s *stream) outstanding(now instant) int64 {
 
 // arrived is how many of the model's bytes have come due.
 func (s *stream) arrived(now instant) int64 {
-	return s.modelRead + int64(s.model.Readable(sender.Instant(now)))
+	return s.modelRead + int64(s.readable(now))
+}
+
+// readable is how many of the model's bytes may be read; it knows nothing of a
+// pause, which holds the others.
+func (s *stream) readable(now instant) int {
+	n := s.model.Readable(sender.Instant(now))
+	if s.way.lane.paused() {
+		n = min(n, s.frozen)
+	}
+	return n
 }
 
 // dropUnsent drops what waits for the line, when a reset follows.
@@ -32,7 +42,7 @@ func (s *stream) dropAll(why cause) {
 	s.spans, s.unsent = queue[span]{}, 0
 	if s.model != nil {
 		s.ripened += s.arrived(now)
-		s.ripe += s.model.Readable(sender.Instant(now))
+		s.ripe += s.readable(now)
 		s.retire(now)
 	}
 	s.settled = true

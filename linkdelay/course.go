@@ -191,10 +191,13 @@ func (s *stream) modelConfig() sender.Config {
 func (s *stream) recall(now instant) {
 	s.unsent += s.inSpans()
 	s.spans = queue[span]{}
-	if s.end == io.EOF && s.endAt > now {
+	if s.end == io.EOF && s.endComing(now) {
 		s.endAt = never
 	}
 }
+
+// endComing reports whether the end has not arrived, be it that a pause holds it.
+func (s *stream) endComing(now instant) bool { return s.endAt > s.way.lane.horizon(now) }
 
 func (s *stream) inSpans() (n int) {
 	for i := range s.spans.len() {
@@ -209,7 +212,7 @@ func (s *stream) swallow(now instant) {
 	if s.readerGone || s.settled {
 		return
 	}
-	inFlight := s.spans.len() > 0 || s.unsent > 0 || s.end == io.EOF && s.endAt > now && s.endAt != never
+	inFlight := s.spans.len() > 0 || s.unsent > 0 || s.end == io.EOF && s.endComing(now) && s.endAt != never
 	if s.model == nil && inFlight {
 		s.recall(now)
 		s.adopt(now)
@@ -223,7 +226,7 @@ func (s *stream) swallow(now instant) {
 
 // loseReset loses a reset that is on its way, in either direction.
 func (s *stream) loseReset(now instant) {
-	if s.end != io.EOF && s.endAt > now {
+	if s.end != io.EOF && s.endComing(now) {
 		s.endAt = never
 	}
 	if s.brokenAt > now {
@@ -235,7 +238,7 @@ func (s *stream) loseReset(now instant) {
 // end.
 func (s *stream) strand(now instant) {
 	s.loseReset(now)
-	if s.endAt > now {
+	if s.endComing(now) {
 		s.endAt = never
 	}
 	s.dropAll(forgotten)
@@ -245,7 +248,7 @@ func (s *stream) strand(now instant) {
 
 // breaks ends the stream now by a reset from the middle, on both sides.
 func (s *stream) breaks(now instant) {
-	if s.end == nil || s.endAt > now {
+	if s.end == nil || s.endComing(now) {
 		s.end, s.endAt = syscall.ECONNRESET, now
 	}
 	s.dropAll(byAbort)

@@ -99,7 +99,7 @@ func (s *stream) refusedAt(now instant) instant {
 		return max(s.spans.front().at, now)
 	case s.unsent > 0:
 		return s.way.arrival(now)
-	case s.model != nil && s.model.Readable(sender.Instant(now)) > 0:
+	case s.model != nil && s.readable(now) > 0:
 		return now
 	case s.model != nil && s.outstanding(now) > 0:
 		return s.way.arrival(now)

@@ -120,10 +120,7 @@ func (s *stream) takeFromModel(most int, now instant) int {
 	if s.spans.len() > 0 || s.ripe > 0 {
 		return 0 // they are before
 	}
-	if s.way.lane.paused() {
-		most = min(most, s.frozen)
-	}
-	n := s.model.Read(sender.Instant(now), most)
+	n := s.model.Read(sender.Instant(now), min(most, s.readable(now)))
 	s.frozen -= n
 	s.modelRead += int64(n)
 	return n

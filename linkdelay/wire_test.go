@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"syscall"
 	"testing"
 	"time"
@@ -133,6 +134,38 @@ func TestPauseHoldsOneDirection(t *testing.T) {
 			require.Equal(t, start, time.Now())
 			requireBalance(t, network)
 		})
+	}
+}
+
+// What a pause holds is on its way still, and so is the end behind it.
+func TestWhatComesOverTheEndThatAPauseHolds(t *testing.T) {
+	for _, p := range []linkdelay.Path{
+		{Delay: 50 * ms}, {Delay: 50 * ms, Rate: 10e6}, {Delay: 50 * ms, Congestion: linkdelay.Reno},
+	} {
+		for name, c := range map[string]struct {
+			comes func(*linkdelay.Wire)
+			want  string
+			err   error
+		}{
+			"cut":    {func(w *linkdelay.Wire) { w.Cut(); w.Heal() }, "held", nil},
+			"forget": {(*linkdelay.Wire).Forget, "", os.ErrDeadlineExceeded},
+			"abort":  {(*linkdelay.Wire).Abort, "", syscall.ECONNRESET},
+		} {
+			virtual(t, both(p), func(t *testing.T, network *linkdelay.Network) {
+				near, far := pairIn(t, network)
+				wireOf(network).Pause(linkdelay.Up)
+				fmt.Fprint(near, "held")
+				near.(halfCloser).CloseWrite()
+				time.Sleep(time.Second)
+				c.comes(wireOf(network))
+				wireOf(network).Resume(linkdelay.Up)
+				far.SetReadDeadline(time.Now().Add(time.Minute))
+				all, err := io.ReadAll(far)
+				require.ErrorIs(t, err, c.err, "%s, %+v", name, p)
+				require.Equal(t, c.want, string(all), "%s, %+v", name, p)
+				requireBalance(t, network)
+			})
+		}
 	}
 }
 
