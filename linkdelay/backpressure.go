@@ -47,9 +47,9 @@ func (s *stream) relieve(read int) {
 	if !s.bounded() || read == 0 {
 		return
 	}
-	after, half := s.ripe+s.unsent, s.bound/2
+	after, half := s.ripe+s.unsent, (s.bound+1)/2
 	if s.buffer > 0 {
-		after, half = s.data.size, s.buffer/2
+		after, half = s.data.size, (s.buffer+1)/2
 	}
 	if after+read >= half && after < half || s.model != nil || s.data.size >= maxFlight/2 {
 		s.writer.wake()

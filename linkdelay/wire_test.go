@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -133,6 +134,25 @@ func TestPauseHoldsOneDirection(t *testing.T) {
 			require.Equal(t, "12", string(all))
 			require.Equal(t, start, time.Now())
 			requireBalance(t, network)
+		})
+	}
+}
+
+// TestTheSmallestBuffers: a writer goes on when a reader has made room.
+func TestTheSmallestBuffers(t *testing.T) {
+	for size := 1; size <= 4; size++ {
+		virtual(t, both(linkdelay.Path{Delay: 50 * ms, Buffer: size}), func(t *testing.T, network *linkdelay.Network) {
+			near, far := pairIn(t, network)
+			near.SetWriteDeadline(time.Now().Add(time.Hour))
+			var wg sync.WaitGroup
+			wg.Go(func() {
+				fmt.Fprint(near, "one by one")
+				near.(halfCloser).CloseWrite()
+			})
+			all, err := io.ReadAll(far)
+			wg.Wait()
+			require.NoError(t, err)
+			require.Equal(t, "one by one", string(all), "Buffer: %d", size)
 		})
 	}
 }
