@@ -76,3 +76,13 @@ func (r *Relay) Bindings() int {
 	defer r.udp.mu.Unlock()
 	return len(r.udp.bindings)
 }
+
+// Missing is by how much the equation of a Ledger does not hold: zero.
+func (l Ledger) Missing() Count {
+	sum := l.In
+	sum.plus(l.Duplicated)
+	for _, c := range []Count{l.Delivered, l.AllDropped(), l.Queued, l.InFlight} {
+		sum.take(int(c.Datagrams), int(c.Bytes))
+	}
+	return sum
+}

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Lateness is a distribution of how late releases were; the quantiles are exact
-// to an eighth of their value.
+// Lateness is a distribution of how late data was released to its readers; the
+// quantiles are exact to an eighth of their value.
 type Lateness struct {
-	N                int64 // of releases
+	N                int64 // how many releases it is of; the rest is zero where it is 0
 	Median, P99, Max time.Duration
 }
 

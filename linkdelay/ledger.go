@@ -41,7 +41,7 @@ func (c Count) String() string {
 // in bytes, and in datagrams. A stream has no datagrams; a segment of it that
 // is lost is sent again, and so its bytes are not dropped but in flight.
 type Ledger struct {
-	In         Count
+	In         Count // was sent: datagrams, or what was written to connections
 	Duplicated Count // copies that Path.Duplicate made
 	Delivered  Count // has arrived, read or not
 	Dropped    map[Cause]Count
@@ -54,7 +54,8 @@ type Ledger struct {
 	// for any cause.
 	LargestDelivered, LargestDropped int
 
-	// Segments of connections, as far as they were modelled.
+	// Segments are those of connections that a model of a TCP sender governs
+	// (see Loss on connections); other connections have none.
 	Segments Segments
 }
 
@@ -64,16 +65,6 @@ func (l Ledger) AllDropped() (all Count) {
 		all.plus(c)
 	}
 	return all
-}
-
-// Missing is by how much the equation of a Ledger does not hold: zero.
-func (l Ledger) Missing() Count {
-	sum := l.In
-	sum.plus(l.Duplicated)
-	for _, c := range []Count{l.Delivered, l.AllDropped(), l.Queued, l.InFlight} {
-		sum.take(int(c.Datagrams), int(c.Bytes))
-	}
-	return sum
 }
 
 // travelling reports whether something has neither arrived nor been dropped.

@@ -21,8 +21,8 @@ type Path struct {
 	// Shape is how Jitter is distributed; zero is Uniform. Normal needs a Jitter.
 	Shape Shape
 
-	// Rate is bits per second; zero is no limit. Headers do not count, nor does
-	// what TLS adds around its plaintext on a connection.
+	// Rate is bits per second; zero is no limit, the most is 10^12. Headers do
+	// not count, nor does what TLS adds around its plaintext on a connection.
 	Rate int64
 	// Queue is how many bytes wait for the Rate before what follows finds it
 	// full; a packet waits until its last bit has left. Then datagrams are
@@ -53,7 +53,7 @@ type Path struct {
 	// not have.
 	Drop func(Packet) bool
 	// Congestion governs the connections that begin on this Path; those that
-	// are open keep theirs.
+	// are open keep theirs. Zero is Auto.
 	Congestion Congestion
 
 	// MaxDatagram is the size of the largest datagram that passes, in bytes of
@@ -90,8 +90,8 @@ const (
 // and bad times follow each other, each of random length. Its zero value is no
 // bursts.
 type Burst struct {
-	// Good and Bad are the mean durations of both; their lengths are
-	// distributed exponentially.
+	// Good and Bad are the mean durations of both, a microsecond or more; their
+	// lengths are distributed exponentially.
 	Good, Bad time.Duration
 	// Loss is the probability of loss in bad times; zero is all.
 	Loss float64
@@ -116,7 +116,8 @@ const (
 	// Auto is Cubic where segments are lost, or where both Jitter and Rate are
 	// set; else NoWindow.
 	Auto Congestion = iota
-	// NoWindow sends at once what is written.
+	// NoWindow sends at once what is written. With a Rate it is refused where
+	// there is loss or Jitter: it would flood the queue for ever.
 	NoWindow
 	// Cubic begins with 10 segments (RFC 6928), then slow start and RFC 9438.
 	Cubic

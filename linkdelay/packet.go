@@ -27,7 +27,8 @@ type Packet struct {
 	// QUIC's long headers, which are those of the handshake (RFC 9000, section
 	// 17.2).
 	LongHeader bool
-	// Sent is when, counted from when the Network or the relay was made.
+	// Sent is when, counted from when the Network, the Relay or the Wrapper was
+	// made.
 	Sent time.Duration
 }
 

@@ -22,9 +22,9 @@ type Flow struct {
 	// From and To are the addresses on the side that Up leads from, and on the
 	// other.
 	From, To string
-	Opened   time.Duration // counted from when the Network or the relay was made
+	Opened   time.Duration // counted from when the Network, the Relay or the Wrapper was made
 	Open     bool          // for datagrams: the socket that began is open
-	Up, Down Ledger
+	Up, Down Ledger        // of this flow alone
 }
 
 // Stats is what passed a link since it was made.
