@@ -1,7 +1,6 @@
 package alpn
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -142,7 +141,7 @@ func (p *prober) probe(ctx context.Context, version uint16) error {
 	o := &once{prober: p, version: version, first: probing.NewFirst()}
 	for _, offer := range p.Offers {
 		answer, err := p.ask(ctx, version, offer, o.first.Cache(), o.speak)
-		if err := cmp.Or(err, probing.GivenUp(ctx, answer.Err)); err != nil {
+		if err != nil {
 			return err
 		}
 		o.first.Note(len(p.results.Answers), answer.Err)
@@ -183,15 +182,16 @@ func (o *once) resume(ctx context.Context) error {
 		return nil
 	}
 	first := &o.results.Answers[answer]
-	again, err := o.ask(ctx, o.version, first.Offered, sessions, func(conn *tls.Conn, _ *Answer) {
+	_, err := o.ask(ctx, o.version, first.Offered, sessions, func(conn *tls.Conn, _ *Answer) {
 		first.Resumes = conn.ConnectionState().DidResume
 	})
-	return cmp.Or(err, probing.GivenUp(ctx, again.Err))
+	return err
 }
 
 // ask makes one connection. use is called with it, if it stands.
 func (p *prober) ask(ctx context.Context, version uint16, offer []string, sessions tls.ClientSessionCache, use func(*tls.Conn, *Answer)) (Answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, p.Timeout)
+	caller := ctx
+	ctx, cancel := context.WithTimeout(caller, p.Timeout)
 	defer cancel()
 	answer := Answer{Offered: slices.Clone(offer), Version: version}
 	raw, err := p.DialContext(ctx, "tcp", p.results.Addr)
@@ -204,7 +204,7 @@ func (p *prober) ask(ctx context.Context, version uint16, offer []string, sessio
 	cfg.ClientSessionCache = sessions
 	conn := tls.Client(raw, cfg)
 	if err := conn.HandshakeContext(ctx); err != nil {
-		return p.failed(ctx, answer, err)
+		return p.failed(caller, ctx, answer, err)
 	}
 	answer.observe(conn.ConnectionState())
 	defer until(ctx, raw)()
@@ -221,14 +221,17 @@ func closeWithin(ctx context.Context, conn *tls.Conn) {
 }
 
 // failed tells a refusal, which is an answer, from what makes it pointless to go
-// on.
-func (p *prober) failed(ctx context.Context, answer Answer, err error) (Answer, error) {
+// on, and from what the caller has given up; ctx also ends by Timeout.
+func (p *prober) failed(caller, ctx context.Context, answer Answer, err error) (Answer, error) {
 	var record tls.RecordHeaderError
 	if errors.As(err, &record) {
 		return answer, noTLS(record)
 	}
 	if ended := context.Cause(ctx); ended != nil && len(p.results.Answers) == 0 {
 		return answer, fmt.Errorf("first handshake: %w", ended)
+	}
+	if err := probing.GivenUp(caller); err != nil {
+		return answer, err
 	}
 	answer.fail(err)
 	return answer, nil

@@ -1,7 +1,6 @@
 package probeh3
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -111,7 +110,7 @@ func (p *prober) probe(ctx context.Context, version quic.Version) error {
 	o := &once{prober: p, version: version, first: probing.NewFirst()}
 	for _, offer := range p.Offers {
 		answer, err := p.ask(ctx, version, offer, o.first.Cache(), o.speak)
-		if err := cmp.Or(err, probing.GivenUp(ctx, answer.Err)); err != nil {
+		if err != nil {
 			return err
 		}
 		o.first.Note(len(p.results.Answers), answer.Err)
@@ -147,17 +146,18 @@ func (o *once) resume(ctx context.Context) error {
 		return nil
 	}
 	first := &o.results.Answers[answer]
-	again, err := o.ask(ctx, o.version, first.Offered, sessions, func(_ context.Context, conn *quic.Conn, _ *alpn.Answer) {
+	_, err := o.ask(ctx, o.version, first.Offered, sessions, func(_ context.Context, conn *quic.Conn, _ *alpn.Answer) {
 		state := conn.ConnectionState()
 		first.Resumes, first.EarlyData = state.TLS.DidResume, state.Used0RTT
 	})
-	return cmp.Or(err, probing.GivenUp(ctx, again.Err))
+	return err
 }
 
 // ask makes one connection. use is called with it, if it stands.
 func (p *prober) ask(ctx context.Context, version quic.Version, offer []string, sessions tls.ClientSessionCache,
 	use func(context.Context, *quic.Conn, *alpn.Answer)) (alpn.Answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, p.Timeout)
+	caller := ctx
+	ctx, cancel := context.WithTimeout(caller, p.Timeout)
 	defer cancel()
 	answer := alpn.Answer{Offered: slices.Clone(offer), Version: tls.VersionTLS13, QUIC: uint32(version)}
 	cfg := p.TLS.Clone()
@@ -168,7 +168,7 @@ func (p *prober) ask(ctx context.Context, version quic.Version, offer []string, 
 		err = handshaken(ctx, conn)
 	}
 	if err != nil {
-		return p.failed(answer, err)
+		return p.failed(caller, answer, err)
 	}
 	observe(&answer, conn.ConnectionState())
 	use(ctx, conn, &answer)
@@ -195,10 +195,13 @@ func observe(a *alpn.Answer, state quic.ConnectionState) {
 }
 
 // failed tells a refusal, which is an answer, from there being nobody.
-func (p *prober) failed(answer alpn.Answer, err error) (alpn.Answer, error) {
+func (p *prober) failed(caller context.Context, answer alpn.Answer, err error) (alpn.Answer, error) {
 	var refused *quic.TransportError
 	var version *quic.VersionNegotiationError
 	if !errors.As(err, &refused) && !errors.As(err, &version) && len(p.results.Answers) == 0 {
+		return answer, err
+	}
+	if err := probing.GivenUp(caller); err != nil {
 		return answer, err
 	}
 	answer.Err = Alerted(err)

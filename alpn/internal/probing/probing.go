@@ -35,9 +35,9 @@ func Timeout(configured time.Duration) (time.Duration, error) {
 }
 
 // GivenUp is why the caller, whose context ctx is, did not wait for the end of a
-// handshake that has failed; nil if it did not fail, or did so by itself.
-func GivenUp(ctx context.Context, failed error) error {
-	if failed == nil || ctx.Err() == nil {
+// handshake that has failed; nil if it failed by itself.
+func GivenUp(ctx context.Context) error {
+	if ctx.Err() == nil {
 		return nil
 	}
 	return fmt.Errorf("handshake: %w", context.Cause(ctx))
