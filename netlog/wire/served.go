@@ -2,7 +2,6 @@ package wire
 
 import (
 	"crypto/tls"
-	"io"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -144,7 +143,7 @@ func (c *servedConn) Read(p []byte) (int, error) {
 func (c *servedConn) Close() error {
 	if c.closing.CompareAndSwap(false, true) {
 		if c.tap.deaf.Load() && c.server.ctx.Err() == nil {
-			c.linger()
+			Linger(c.tap, c.raw, lingerTime)
 		}
 		c.failure = closeSoon(c.tap, c.raw)
 		close(c.closed)
@@ -155,15 +154,6 @@ func (c *servedConn) Close() error {
 
 // lingerTime is net/http's own where it has not read a request to its end.
 const lingerTime = 500 * time.Millisecond
-
-// linger ends a connection of which not all was read: a close would reset it, by
-// which the client could lose the answer.
-func (c *servedConn) linger() {
-	if c.tap.CloseWrite() == nil {
-		c.raw.SetReadDeadline(time.Now().Add(lingerTime))
-		io.Copy(io.Discard, c.raw)
-	}
-}
 
 // CloseWrite is for handlers that hijacked the connection.
 func (c *servedConn) CloseWrite() error { return c.tap.CloseWrite() }
