@@ -38,12 +38,11 @@ func (p *Proxy) Tunnel(from Net) func(ctx context.Context, network, address stri
 
 // tunnelDial is Tunnel for method, which in messages has a user call use.
 func (p *Proxy) tunnelDial(from Net, method, use string) wire.DialFunc {
-	unreachable := p.access.Check(from, method, use)
 	dial := p.access.Dialer(from, method, use)
+	if p.access.Check(from, method, use) != nil {
+		return dial // which says so, whatever is asked for
+	}
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		if unreachable != nil {
-			return nil, unreachable
-		}
 		return p.tunnel(ctx, dial, network, address)
 	}
 }
