@@ -18,8 +18,8 @@ func (s *stream) arrived(now instant) int64 {
 	return s.modelRead + int64(s.readable(now))
 }
 
-// readable is how many of the model's bytes may be read; it knows nothing of a
-// pause, which holds the others.
+// readable is how many of the model's bytes may be read: the model knows nothing of
+// a pause, which holds the others.
 func (s *stream) readable(now instant) int {
 	n := s.model.Readable(sender.Instant(now))
 	if s.way.lane.paused() {
