@@ -1,14 +1,17 @@
 package linkdelay_test
 
 import (
+	"bytes"
 	"io"
 	"math/rand/v2"
 	"net"
+	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/stretchr/testify/require"
+	"github.com/stretchr/testify/assert"
 
 	"example.com/wiretest/linkdelay"
 )
@@ -41,7 +44,9 @@ func (g *gamble) path() (p linkdelay.Path) {
 	p.Delay = time.Duration(g.n(60)) * ms
 	if g.sometimes() {
 		p.Jitter = p.Delay / time.Duration(1+g.n(4))
-		p.Shape = linkdelay.Shape(g.n(2))
+		if shape := linkdelay.Shape(g.n(2)); p.Jitter > 0 {
+			p.Shape = shape
+		}
 	}
 	if g.n(2) == 0 {
 		p.Rate = int64(1+g.n(200)) * 100_000
@@ -69,7 +74,7 @@ func (g *gamble) path() (p linkdelay.Path) {
 	}
 	p.Reorder, p.Duplicate, p.Corrupt = g.probability(), g.probability(), g.probability()
 	if g.sometimes() {
-		p.Buffer = 1000 + 1000*g.n(100)
+		p.Buffer = 1 + 1000*g.n(100)
 	}
 	return p
 }
@@ -83,10 +88,9 @@ func (g *gamble) link() linkdelay.Link {
 	return link
 }
 
-// act does one of what may be done to a link, or by those on it.
-func (g *gamble) act(t *testing.T, network *linkdelay.Network, conns []net.Conn, pcs []net.PacketConn) {
-	wire := wireOf(network)
-	switch g.n(24) {
+// befall does to a link one of ten things that no stream dies of.
+func (g *gamble) befall(wire *linkdelay.Wire, which int) {
+	switch which {
 	case 0:
 		wire.SetLink(g.link())
 	case 1:
@@ -103,6 +107,12 @@ func (g *gamble) act(t *testing.T, network *linkdelay.Network, conns []net.Conn,
 		wire.BlockUDP()
 	case 9:
 		wire.BlockAfter(linkdelay.Count{Datagrams: int64(g.n(5)), Bytes: int64(g.n(200) * 100)})
+	}
+}
+
+// act does one of what may be done to a link, or by those on it.
+func (g *gamble) act(wire *linkdelay.Wire, conns []net.Conn, pcs []net.PacketConn) {
+	switch which := g.n(24); which {
 	case 10:
 		if g.sometimes() {
 			wire.Forget()
@@ -122,10 +132,15 @@ func (g *gamble) act(t *testing.T, network *linkdelay.Network, conns []net.Conn,
 	case 18, 19, 20, 21, 22:
 		from, to := g.n(len(pcs)), g.n(len(pcs))
 		pcs[from].WriteTo(make([]byte, 10*g.n(150)), pcs[to].LocalAddr())
+	case 23:
+		g.pass()
 	default:
-		time.Sleep(time.Duration(g.n(100)*g.n(100)) * 100 * us)
+		g.befall(wire, which)
 	}
 }
+
+// pass lets up to a second pass.
+func (g *gamble) pass() { time.Sleep(time.Duration(g.n(100)*g.n(100)) * 100 * us) }
 
 // addScripts gives a fuzz test n scripts to begin with.
 func addScripts(f *testing.F, n, size int) {
@@ -161,7 +176,7 @@ func FuzzLedgersBalance(f *testing.F) {
 			pcs := []net.PacketConn{a, b, third}
 			wireOf(network).SetLink(g.link())
 			for len(g.script) > 0 {
-				g.act(t, network, conns, pcs)
+				g.act(wireOf(network), conns, pcs)
 				requireBalance(t, network)
 			}
 			time.Sleep(time.Minute)
@@ -170,9 +185,10 @@ func FuzzLedgersBalance(f *testing.F) {
 	})
 }
 
-// What arrives is what was written, in order, whatever the path.
+// What arrives is what was written, in order, and the end behind it, whatever
+// the paths and what befalls them.
 func FuzzBytesArriveIntact(f *testing.F) {
-	addScripts(f, 16, 80)
+	addScripts(f, 200, 100)
 	f.Fuzz(func(t *testing.T, script []byte) {
 		if len(script) > 1000 {
 			return
@@ -180,26 +196,41 @@ func FuzzBytesArriveIntact(f *testing.F) {
 		synctest.Test(t, func(t *testing.T) {
 			g := &gamble{script: script, rng: rand.New(rand.NewPCG(1, 2))}
 			network := linkdelay.NewNetwork(t, linkdelay.RTT(20*ms))
+			wire := wireOf(network)
 			near, far := pairIn(t, network)
-			want := noise(100_000)
-			go func() {
-				for p := want; len(p) > 0; {
-					n := min(len(p), 1+g.n(250)*20)
-					near.Write(p[:n])
-					p = p[n:]
-					if g.sometimes() {
-						wireOf(network).SetLink(g.link())
-					}
-					time.Sleep(time.Duration(g.n(30)) * ms)
-				}
-				wireOf(network).SetLink(linkdelay.RTT(20 * ms)) // whatever was lost for good
-				near.Close()
-			}()
-			far.SetReadDeadline(time.Now().Add(24 * time.Hour))
-			got, err := io.ReadAll(far)
-			require.NoError(t, err)
-			require.Equal(t, len(want), len(got))
-			require.Equal(t, want, got)
+			wire.SetLink(g.link())
+			var wg sync.WaitGroup
+			defer wg.Wait()
+			for _, pair := range [][2]net.Conn{{near, far}, {far, near}} {
+				want, chunks, gap := noise(1+g.n(200)*g.n(200)), 1+g.n(20), time.Duration(g.n(60))*ms
+				pair[1].SetReadDeadline(time.Now().Add(24 * time.Hour))
+				wg.Go(func() { writeInChunks(pair[0], want, 1+len(want)/chunks, gap) })
+				wg.Go(func() {
+					got, err := io.ReadAll(pair[1])
+					assert.NoError(t, err)
+					assert.True(t, bytes.Equal(want, got), "%d of %d bytes, or others", len(got), len(want))
+				})
+			}
+			for len(g.script) > 0 {
+				g.befall(wire, g.n(10))
+				g.pass()
+				requireBalance(t, network)
+			}
+			wire.Heal()
+			wire.Resume(linkdelay.Up)
+			wire.Resume(linkdelay.Down)
+			wire.SetLink(linkdelay.RTT(20 * ms)) // whatever was lost for good
+			wg.Wait()
+			requireBalance(t, network)
 		})
 	})
+}
+
+// writeInChunks writes p, so many bytes at a time, and its end.
+func writeInChunks(to net.Conn, p []byte, chunk int, gap time.Duration) {
+	for c := range slices.Chunk(p, chunk) {
+		to.Write(c)
+		time.Sleep(gap)
+	}
+	to.(halfCloser).CloseWrite()
 }
