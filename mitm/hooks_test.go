@@ -172,7 +172,7 @@ func TestTunnelHookRefusesBySOCKS(t *testing.T) {
 	s.proxy.Mode = mitm.SOCKS5
 	eachWorld(t, s, func(t *testing.T, s *stage) {
 		_, err := s.proxy.Tunnel(s.network.Host("pc.test"))(t.Context(), "tcp", s.site.Addr)
-		assert.EqualError(t, err, "mitm: SOCKS5 "+s.site.Addr+": SOCKS5: reply 2: connection not allowed by ruleset")
+		assert.EqualError(t, err, "mitm: SOCKS5 "+s.site.Addr+": reply 2: connection not allowed by ruleset")
 		assert.Equal(t, "SOCKS5: tunnel hook: not today", s.proxy.Log().Connections(mitm.Downstream)[0].CloseReason)
 	})
 }

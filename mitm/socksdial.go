@@ -16,7 +16,7 @@ func askSocks(conn net.Conn, auth *url.Userinfo, address string) (net.Conn, erro
 		return nil, err
 	}
 	if len(t.host) > maxCredential {
-		return nil, fmt.Errorf("SOCKS5: a name of %d bytes: it has room for %d", len(t.host), maxCredential)
+		return nil, fmt.Errorf("a name of %d bytes: it has room for %d", len(t.host), maxCredential)
 	}
 	method := byte(noAuthentication)
 	if auth != nil {
@@ -29,7 +29,7 @@ func askSocks(conn net.Conn, auth *url.Userinfo, address string) (net.Conn, erro
 	case chosen[0] != socksVersion:
 		return nil, fmt.Errorf("answered with %q, not SOCKS5", chosen)
 	case chosen[1] != method:
-		return nil, fmt.Errorf("SOCKS5 method %d is not accepted", method)
+		return nil, fmt.Errorf("method %d is not accepted", method)
 	}
 	if auth != nil {
 		if err := authenticate(conn, auth); err != nil {
@@ -50,7 +50,7 @@ func say(conn net.Conn, n int, words ...byte) ([]byte, error) {
 func hear(conn net.Conn, n int) ([]byte, error) {
 	answer := make([]byte, n)
 	if _, err := io.ReadFull(conn, answer); err != nil {
-		return nil, fmt.Errorf("answer to SOCKS5: %w", err)
+		return nil, fmt.Errorf("answer: %w", err)
 	}
 	return answer, nil
 }
@@ -62,7 +62,7 @@ func authenticate(conn net.Conn, auth *url.Userinfo) error {
 	words = append(append(words, byte(len(password))), password...)
 	status, err := say(conn, 2, words...)
 	if err == nil && status[1] != 0 {
-		err = errors.New("SOCKS5: user and password are not accepted")
+		err = errors.New("user and password are not accepted")
 	}
 	return err
 }
@@ -78,7 +78,7 @@ func requestSocks(conn net.Conn, t target) error {
 		return fmt.Errorf("answered with % x, not SOCKS5", answer)
 	}
 	if reply := answer[1]; reply != replySucceeded {
-		return fmt.Errorf("SOCKS5: reply %d: %s", reply, replyName(reply))
+		return fmt.Errorf("reply %d: %s", reply, replyName(reply))
 	}
 	return skipBound(conn, answer[3])
 }
@@ -98,7 +98,7 @@ func skipBound(conn net.Conn, kind byte) error {
 		}
 		size = int(length[0])
 	default:
-		return fmt.Errorf("SOCKS5: the reply has an address of type %d, which is none", kind)
+		return fmt.Errorf("the reply has an address of type %d, which is none", kind)
 	}
 	_, err := hear(conn, size+2)
 	return err

@@ -140,9 +140,9 @@ func askTunnel(conn net.Conn, auth *url.Userinfo, address string) (net.Conn, err
 	resp, err := http.ReadResponse(reader, &http.Request{Method: http.MethodConnect})
 	switch {
 	case err != nil && limited.N <= 0:
-		return nil, fmt.Errorf("head of the answer to CONNECT is longer than %d bytes", maxHead)
+		return nil, fmt.Errorf("head of the answer is longer than %d bytes", maxHead)
 	case err != nil:
-		return nil, err
+		return nil, fmt.Errorf("answer: %w", err)
 	case resp.StatusCode/100 == 2:
 		limited.N = math.MaxInt64 // what follows is the tunnel's
 		return ahead(conn, reader), nil
