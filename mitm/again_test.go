@@ -164,13 +164,12 @@ func TestColdBurstBeyondTheLimit(t *testing.T) {
 					c := newRawH2(t, conn, func(call *rawH2Call) {
 						s.server.serve(&side{call: call, t: t, name: "origin", proto: alpn.H2})
 					})
-					c.mute.Store(true)
+					c.mute = true
 					c.settings = []http2.Setting{{ID: http2.SettingMaxConcurrentStreams, Val: limit}}
 					var wg sync.WaitGroup
 					wg.Go(func() {
 						<-all
-						c.mute.Store(false)
-						c.write(func() { c.framer.WriteSettings(c.settings...) })
+						c.state()
 						close(settings)
 					})
 					defer wg.Wait()

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -29,7 +28,7 @@ type rawH2 struct {
 	block    bytes.Buffer  // belongs to who writes
 	encoder  *hpack.Encoder
 	settings []http2.Setting // to be sent first
-	mute     atomic.Bool
+	mute     bool            // belongs to who writes
 
 	mu        sync.Mutex // never held while blocking
 	streams   map[uint32]*rawH2Call
@@ -71,8 +70,16 @@ func (c *rawH2) greet() error {
 	} else {
 		err = c.takePreface()
 	}
-	c.write(func() { c.framer.WriteSettings(c.settings...) })
+	c.state()
 	return err
+}
+
+// state sends the settings of this end, as the first of what it says.
+func (c *rawH2) state() {
+	c.writing <- struct{}{}
+	defer func() { <-c.writing }()
+	c.mute = false
+	c.framer.WriteSettings(c.settings...)
 }
 
 func (c *rawH2) takePreface() error {
@@ -98,7 +105,7 @@ func (c *rawH2) run() {
 func (c *rawH2) write(frames func()) {
 	c.writing <- struct{}{}
 	defer func() { <-c.writing }()
-	if c.mute.Load() {
+	if c.mute {
 		return
 	}
 	frames() // a peer that has gone is seen by next
