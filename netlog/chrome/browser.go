@@ -26,10 +26,11 @@ type Browser struct {
 	turn   chan struct{} // holds a token while no Open runs
 
 	mu     sync.Mutex
-	target string                   // the page, as the browser calls it; guarded by mu
-	loads  map[string]chan struct{} // by loader: closed at its load event; guarded by mu
-	onPage func(error)              // ends the Open that runs; guarded by mu
-	ending bool                     // guarded by mu
+	target string           // the page, as the browser calls it; guarded by mu
+	loads  map[string]*load // by loader; guarded by mu
+	onPage func(error)      // ends the Open that runs; guarded by mu
+	shown  string           // the loader of what the page shows; belongs to the goroutine that reads
+	ending bool             // guarded by mu
 
 	finished   chan struct{} // closed when Finish is over
 	result     *Result       // written before finished is closed
@@ -130,7 +131,7 @@ func launched(c *Config, dir folder) (*Browser, error) {
 	b := &Browser{
 		cfg: c, dir: dir, process: p,
 		turn:     make(chan struct{}, 1),
-		loads:    make(map[string]chan struct{}),
+		loads:    make(map[string]*load),
 		finished: make(chan struct{}), closeBound: closeBound,
 	}
 	b.turn <- struct{}{}

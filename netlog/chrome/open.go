@@ -10,10 +10,12 @@ import (
 )
 
 // Open navigates the browser's page to url and waits until the page is done:
-// until Config.Done returns or, without one, until its load event. It fails
-// when the page cannot be had (the error has Chromium's own words for it, as
-// net::ERR_CONNECTION_REFUSED), when browser or page crash, and when ctx ends.
-// An answer of any status that has a body is a page.
+// until Config.Done returns or, without one, until its load event, or that of
+// the page that has taken its place before. It fails when the page cannot be had
+// (the error has Chromium's own words for it, as net::ERR_CONNECTION_REFUSED),
+// when it stops loading without that event, as for a proxy that answers CONNECT
+// with 407, when browser or page crash, and when ctx ends. An answer of any status
+// that has a body is a page.
 //
 // Calls are served one after the other, and each leaves the page before.
 func (b *Browser) Open(ctx context.Context, url string) error {
@@ -85,28 +87,25 @@ func (b *Browser) done(ctx context.Context, loader string) error {
 	if loader == "" {
 		return nil
 	}
-	select {
-	case <-b.load(loader):
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("no load event: %w", context.Cause(ctx))
+	for l := b.load(loader); ; l = b.load(l.next) {
+		select {
+		case <-l.over:
+		case <-ctx.Done():
+			return fmt.Errorf("no load event: %w", context.Cause(ctx))
+		}
+		if l.next == "" {
+			return l.err
+		}
 	}
-}
-
-// load is closed at the load event of that load.
-func (b *Browser) load(loader string) chan struct{} {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.loads[loader] == nil {
-		b.loads[loader] = make(chan struct{})
-	}
-	return b.loads[loader]
 }
 
 // heard takes what the browser tells unasked. It runs on the one goroutine that
 // reads.
 func (b *Browser) heard(e event) {
-	var about struct{ TargetID, LoaderID, Name, Status string }
+	var about struct {
+		TargetID, LoaderID, FrameID, Name, Status string
+		Frame                                     struct{ ID, LoaderID string }
+	}
 	if json.Unmarshal(e.Params, &about) != nil {
 		return
 	}
@@ -115,8 +114,12 @@ func (b *Browser) heard(e event) {
 		b.targetCrashed(about.TargetID, about.Status)
 	case "Page.lifecycleEvent":
 		if about.Name == "load" {
-			b.loaded(about.LoaderID)
+			b.load(about.LoaderID).end(nil, "")
 		}
+	case "Page.frameNavigated":
+		b.navigated(about.Frame.ID, about.Frame.LoaderID)
+	case "Page.frameStoppedLoading":
+		b.stoppedLoading(about.FrameID)
 	}
 }
 
@@ -125,14 +128,5 @@ func (b *Browser) targetCrashed(target, status string) {
 	defer b.mu.Unlock()
 	if b.onPage != nil && target == b.target {
 		b.onPage(fmt.Errorf("the page crashed (%s)", status))
-	}
-}
-
-func (b *Browser) loaded(loader string) {
-	load := b.load(loader)
-	select {
-	case <-load: // told twice
-	default:
-		close(load)
 	}
 }

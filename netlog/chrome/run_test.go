@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -155,6 +156,11 @@ func TestPageThatCannotBeHad(t *testing.T) {
 	s := site(t, map[string]http.HandlerFunc{"/": html("")})
 	gone := site(t, nil)
 	gone.Close()
+	asking := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Proxy-Authenticate", `Basic realm="here"`)
+		w.WriteHeader(http.StatusProxyAuthRequired)
+	}))
+	t.Cleanup(asking.Close)
 	for _, c := range []struct {
 		name, url, want string
 		cfg             *chrome.Config
@@ -163,6 +169,7 @@ func TestPageThatCannotBeHad(t *testing.T) {
 		{"not trusted", s.URL, "net::ERR_CERT_AUTHORITY_INVALID (Config.Trust has to have what the server presents; behind an intercepting proxy that is the proxy's certificate)", nil},
 		{"no name", "https://origin.test/", "net::ERR_NAME_NOT_RESOLVED", &chrome.Config{HostRules: []string{"MAP *.test ~NOTFOUND"}}},
 		{"no proxy", s.URL, "net::ERR_PROXY_CONNECTION_FAILED", &chrome.Config{Proxy: "http://" + gone.Listener.Addr().String()}},
+		{"wants credentials of CONNECT", "https://origin.test/", "the page stopped loading without a load event", &chrome.Config{Proxy: asking.URL}},
 		{"no URL", "nonsense", "Page.navigate: Cannot navigate to invalid URL", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -171,6 +178,32 @@ func TestPageThatCannotBeHad(t *testing.T) {
 			assert.NotNil(t, result.Log)
 		})
 	}
+}
+
+// TestPageThatLeadsElsewhere: the load event is that of the page which is then
+// there, also where the first had none.
+func TestPageThatLeadsElsewhere(t *testing.T) {
+	needed(t)
+	leavesNothing(t)
+	left := make(chan struct{})
+	s := site(t, map[string]http.HandlerFunc{
+		"/":     html(`<img src="/never"><script>location = "/next"</script>`),
+		"/next": html(`<script src="/late.js"></script>`),
+		"/never": func(_ http.ResponseWriter, r *http.Request) {
+			<-r.Context().Done()
+			close(left)
+		},
+		"/late.js": func(http.ResponseWriter, *http.Request) { <-left },
+	})
+	result, err := chrome.Run(t.Context(), s.URL+"/", &chrome.Config{Trust: trust(s)})
+	require.NoError(t, err)
+	for _, r := range result.Log.Requests() {
+		if strings.HasSuffix(r.URL, "/late.js") {
+			assert.Equal(t, 200, r.Status, "the page was not waited for\n%v", result.Log)
+			return
+		}
+	}
+	t.Fatalf("the page was not opened\n%v", result.Log)
 }
 
 // TestNames shows made-up names, whose certificate is verified by name.
