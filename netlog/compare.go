@@ -15,7 +15,7 @@ import (
 // requests each carried, how many requests a limit made wait, the time until a
 // request was sent and from then to its answer's first byte, the protocol and the
 // issuer of the certificates. Below it are the findings. The first request, which
-// brings the page, is left out of the times. An error is w's.
+// brings the page, is left out of the times. Its error is that of writing to w.
 func WriteComparison(w io.Writer, logs ...Named) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintln(out, "| | page done | requests | connections | requests on each | stalled | wait, median | wait, worst | first byte, median | protocol | issuer |")

@@ -18,7 +18,7 @@ const (
 // Finding is something in a Log that explains why a page was slow or unlike what
 // its host serves.
 type Finding struct {
-	Kind     string     // one of the constants above
+	Kind     string     // one of Found…
 	Host     string     // host:port that it is about
 	Text     string     // in a few words, with figures
 	Evidence []Evidence // what it rests on; never empty

@@ -19,7 +19,7 @@ const (
 // Stall is one request that had to wait because a limit was reached. A request
 // that waits for its own connection to be dialled is not stalled.
 type Stall struct {
-	Kind     string // one of the constants above, or another NetLog event name
+	Kind     string // one of Stalled…, or another NetLog event name
 	Leg      Leg    // as of the request that waited
 	Host     string // host:port whose limit it is
 	URL      string // of the request that waited

@@ -45,7 +45,7 @@ type WaterfallOptions struct {
 // chose so that nobody confuses them. The legs of a proxy are apart, below each
 // other, on the same axis. Time counts from the first request. A request that
 // has not ended is drawn to the end of the Log. Equal Logs make equal pictures:
-// in virtual time, each run the same. An error is w's.
+// in virtual time, each run the same. Its error is that of writing to w.
 func (l *Log) WriteWaterfall(w io.Writer) error { return l.WriteWaterfallWith(w, nil) }
 
 // WriteWaterfallWith is WriteWaterfall with options; nil is none.

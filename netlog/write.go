@@ -31,7 +31,7 @@ import (
 //
 // Events are in the order of their time. Each is written as soon as it is made:
 // beside a copy of the records, memory holds only those of what goes on at one
-// instant. The number is of bytes written; an error is w's.
+// instant. The number is of bytes written; the error wraps that of writing to w.
 func (l *Log) WriteTo(w io.Writer) (int64, error) {
 	counted := &countingWriter{w: w}
 	e := &emitter{w: bufio.NewWriterSize(counted, 64<<10), log: l.copies()}

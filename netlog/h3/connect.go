@@ -16,14 +16,15 @@ import (
 	"example.com/wiretest/netlog/wire"
 )
 
-// ClientConfig says how Connect opens a connection.
+// ClientConfig says how Connect opens a connection. Address and Record have to be
+// set.
 type ClientConfig struct {
 	// Address is host:port. ListenPacket is as in Dialer.
 	Address      string
 	ListenPacket func(ctx context.Context, network, address string) (net.PacketConn, error)
-	// TLS is cloned; NextProtos is of no account, and without a ServerName it is
-	// Address's. What is remembered in a ClientSessionCache is resumed, but nothing is
-	// sent in 0-RTT.
+	// TLS is cloned; nil is its zero value. NextProtos is of no account, and without a
+	// ServerName it is Address's. What is remembered in a ClientSessionCache is
+	// resumed, but nothing is sent in 0-RTT.
 	TLS *tls.Config
 	// QUIC is cloned; nil is quic-go's own, with a PING every 10 seconds as in
 	// http3.Transport. What the fields below say goes before it.

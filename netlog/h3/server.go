@@ -21,7 +21,7 @@ import (
 	"example.com/wiretest/netlog/wire"
 )
 
-// ServerConfig says how a Server serves.
+// ServerConfig says how a Server serves. Wire, TLS and Open have to be set.
 type ServerConfig struct {
 	// Wire answers the requests. Close it after the Server, or beside it.
 	Wire *wire.Server
