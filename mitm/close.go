@@ -57,6 +57,18 @@ func (p *Proxy) shutdown(ctx context.Context) error {
 	return err
 }
 
+// beside runs f on a goroutine that Close waits for; it reports false, and f does
+// not run, once Close has begun.
+func (p *Proxy) beside(f func()) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ctx.Err() != nil {
+		return false
+	}
+	p.running.Go(f)
+	return true
+}
+
 // closeServers closes all at once, and returns what the first of them has to say.
 func (p *Proxy) closeServers(ctx context.Context) error {
 	servers := []*wire.Server{p.outerServer}

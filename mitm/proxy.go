@@ -45,7 +45,7 @@ type Proxy struct {
 	cancel    context.CancelFunc
 	listeners []net.Listener
 	endHTTP3  func(context.Context) error // nil is that there is none
-	running   sync.WaitGroup              // accept loops and clients' connections; Close waits
+	running   sync.WaitGroup              // accept loops, clients' connections, and what goes on beside; Close waits
 	closer    wire.Closer
 
 	mu       sync.Mutex

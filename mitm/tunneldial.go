@@ -27,8 +27,8 @@ func (p *Proxy) DialContext(ctx context.Context, network, address string) (net.C
 // Tunnel is a dialer that connects to the proxy from a host of Config.Net, or
 // by a plain dialer if from is nil, and has it lead to the address: by CONNECT
 // or by SOCKS5, with the credentials of Config.Auth. With ExplicitTLS each
-// tunnel is on a connection of its own, over HTTP/2 where Config.Outer has it; its
-// Close then waits for the proxy to end it too, 250 ms at most.
+// tunnel is on a connection of its own, over HTTP/2 where Config.Outer has it: then
+// that stays behind a Close until the proxy has ended it too, 250 ms at most.
 // With Transparent and Reverse it is a mere connection to the proxy, whatever
 // the address. What the caller then speaks is intercepted unless Passthrough
 // lists the address.
@@ -70,7 +70,7 @@ func (p *Proxy) tunnel(ctx context.Context, dial wire.DialFunc, network, address
 
 // asProxy is how a client asks this proxy for a tunnel.
 func (p *Proxy) asProxy(mode Mode) *asked {
-	a := &asked{scheme: p.address(mode).Scheme, auth: p.auth}
+	a := &asked{scheme: p.address(mode).Scheme, auth: p.auth, beside: p.beside}
 	switch mode {
 	case ExplicitTLS:
 		a.tls = p.outerLeg.ALPN.Client(&tls.Config{RootCAs: p.ca.Pool(), ServerName: hostOf(p.Addr)})
@@ -89,7 +89,8 @@ func hostOf(address string) string {
 type asked struct {
 	scheme string // "http", "https" or "socks5"; "" asks nothing
 	auth   *url.Userinfo
-	tls    *tls.Config // of https
+	tls    *tls.Config       // of https
+	beside func(func()) bool // Proxy.beside
 }
 
 // ask asks for a tunnel to address on conn, which it closes if it fails.
@@ -119,7 +120,7 @@ func (a *asked) askOn(ctx context.Context, conn net.Conn, address string) (net.C
 			return nil, fmt.Errorf("TLS with the proxy: %w", err)
 		}
 		if secured.ConnectionState().NegotiatedProtocol == alpn.H2 {
-			return askTunnelH2(secured, a.auth, address)
+			return a.askTunnelH2(secured, address)
 		}
 		conn = secured
 	}

@@ -3,6 +3,7 @@ package mitm_test
 import (
 	"io"
 	"net"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,6 +14,8 @@ import (
 	"example.com/wiretest/alpn"
 	"example.com/wiretest/linkdelay"
 	"example.com/wiretest/mitm"
+	"example.com/wiretest/netlog"
+	"example.com/wiretest/origin"
 )
 
 // What was written to a tunnel arrives whole, and its close as an end and no reset,
@@ -79,7 +82,34 @@ func TestClosedTunnelWaitsNotForEver(t *testing.T) {
 				require.NoError(t, err)
 				began := time.Now()
 				require.NoError(t, conn.Close())
-				require.Equal(t, 250*time.Millisecond, time.Since(began))
+				require.Zero(t, time.Since(began))
+				time.Sleep(time.Second)
+				within := proxy.Log().Connections(mitm.Downstream)[0]
+				require.Equal(t, 250*time.Millisecond, within.Closed.Sub(began), "%v", proxy.Log())
+			})
+		})
+	}
+}
+
+// TestTunnelsOfATransportEnd: net/http holds a lock while it closes a connection,
+// for which others wait who would not let virtual time go on.
+func TestTunnelsOfATransportEnd(t *testing.T) {
+	for _, outer := range []string{alpn.HTTP11, alpn.H2} {
+		t.Run(outer, func(t *testing.T) {
+			linkdelay.EachWorld(t, linkdelay.RTT(20*time.Millisecond), func(t *testing.T, network *linkdelay.Network) {
+				site := origin.New(t, &origin.Config{Net: network.Host("origin.test"), Handler: hello, ALPN: alpn.Only(alpn.HTTP11)})
+				proxy := mitm.New(t, &mitm.Config{
+					Mode: mitm.ExplicitTLS, Net: network.Host("proxy.test"), Outer: mitm.Leg{ALPN: alpn.Only(outer)},
+					RootCAs: site.CA().Pool(), Downstream: mitm.Leg{ALPN: alpn.Only(alpn.HTTP11)},
+				})
+				client := &http.Client{Transport: proxy.Transport(network.Host("pc.test"))}
+				for range 3 {
+					resp, err := client.Get(site.URL)
+					require.NoError(t, err)
+					require.Equal(t, "hello", text(t, resp))
+					client.CloseIdleConnections()
+				}
+				netlog.RequireConnections(t, proxy.Log(), 3, alpn.HTTP11, mitm.Downstream, netlog.Used())
 			})
 		})
 	}

@@ -16,7 +16,7 @@ import (
 
 // askTunnelH2 is askTunnel over HTTP/2 (RFC 9113, section 8.5), on a connection
 // that has no other stream.
-func askTunnelH2(conn *tls.Conn, auth *url.Userinfo, address string) (net.Conn, error) {
+func (a *asked) askTunnelH2(conn *tls.Conn, address string) (net.Conn, error) {
 	cc, err := new(http2.Transport).NewClientConn(conn)
 	if err != nil {
 		return nil, err
@@ -30,8 +30,8 @@ func askTunnelH2(conn *tls.Conn, auth *url.Userinfo, address string) (net.Conn, 
 		Header: http.Header{"User-Agent": nil},
 		Body:   body,
 	}).WithContext(ctx)
-	if auth != nil {
-		req.Header.Set("Proxy-Authorization", basic(auth))
+	if a.auth != nil {
+		req.Header.Set("Proxy-Authorization", basic(a.auth))
 	}
 	resp, err := cc.RoundTrip(req)
 	if err == nil && resp.StatusCode/100 != 2 {
@@ -48,7 +48,7 @@ func askTunnelH2(conn *tls.Conn, auth *url.Userinfo, address string) (net.Conn, 
 		resp.Body.Close()
 		cc.Close()
 	})}
-	return &h2AskedConn{newStreamConn(conn.LocalAddr(), conn.RemoteAddr(), resp.Body, end), end}, nil
+	return &h2AskedConn{newStreamConn(conn.LocalAddr(), conn.RemoteAddr(), resp.Body, end), end, a.beside}, nil
 }
 
 // h2Asked writes to the proxy's end.
@@ -73,26 +73,33 @@ func (a *h2Asked) Interrupt()        { a.words.CloseWithError(os.ErrDeadlineExce
 // h2AskedConn ends its connection with its only stream.
 type h2AskedConn struct {
 	*streamConn
-	out *h2Asked
+	out    *h2Asked
+	beside func(func()) bool // Proxy.beside
 }
 
-// lingerTime is how long a Close waits for the other side's end.
+// lingerTime is how long after a Close the other side's end is waited for.
 const lingerTime = 250 * time.Millisecond
 
 // Close ends the stream as a whole one, and the connection when the proxy has ended
 // it too, or after lingerTime. To close a connection at once from which there is
 // something to read would be to reset it, by which the proxy could lose the last
-// words.
+// words. It does not wait itself: net/http closes connections with a lock held.
 func (c *h2AskedConn) Close() error {
 	c.once.Do(func() {
 		close(c.closed)
 		c.interrupt()
 		c.out.words.Close()
-		enough := time.AfterFunc(lingerTime, c.out.end)
-		c.pump.Wait()
-		io.Copy(io.Discard, c.body)
-		enough.Stop()
-		c.out.end()
+		if !c.beside(c.linger) {
+			c.out.end()
+		}
 	})
 	return nil
+}
+
+func (c *h2AskedConn) linger() {
+	enough := time.AfterFunc(lingerTime, c.out.end)
+	c.pump.Wait()
+	io.Copy(io.Discard, c.body)
+	enough.Stop()
+	c.out.end()
 }

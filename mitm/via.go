@@ -41,7 +41,7 @@ func (p *Proxy) dialVia(ctx context.Context, t target) (net.Conn, error) {
 	if err != nil {
 		return nil, p.inVia(bare(err))
 	}
-	next := &asked{scheme: p.via.Scheme, auth: p.via.User}
+	next := &asked{scheme: p.via.Scheme, auth: p.via.User, beside: p.beside}
 	if next.scheme == "https" {
 		next.tls = alpn.Prefer(alpn.HTTP11).Client(&tls.Config{RootCAs: p.upstreamTLS.RootCAs, ServerName: p.via.Hostname()})
 	}
