@@ -84,9 +84,21 @@ func TestWriteClient(t *testing.T) {
 			_, err := c.Get(srv.URL + "/broken")
 			require.Error(t, err)
 			c.CloseIdleConnections()
+			comeToRest(t, log)
 			rewritten(t, log)
 		})
 	}
+}
+
+// comeToRest waits for the end of connections that net/http has dialled and does
+// not need, and for what their handshakes then have to say.
+func comeToRest(t *testing.T, log *netlog.Log) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		return !slices.ContainsFunc(log.Connections(), func(c netlog.Connection) bool {
+			return c.Closed.IsZero() || strings.HasSuffix(c.CloseReason, "before TLS was established")
+		})
+	}, time.Minute, time.Millisecond, "connections that stay open")
 }
 
 // rewritten writes and reads; both must say the same, and the file must be what
