@@ -1,17 +1,13 @@
 package linkdelay_test
 
 import (
-	"bytes"
 	"io"
 	"math/rand/v2"
 	"net"
-	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/stretchr/testify/assert"
 
 	"example.com/wiretest/linkdelay"
 )
@@ -204,12 +200,7 @@ func FuzzBytesArriveIntact(f *testing.F) {
 			for _, pair := range [][2]net.Conn{{near, far}, {far, near}} {
 				want, chunks, gap := noise(1+g.n(200)*g.n(200)), 1+g.n(20), time.Duration(g.n(60))*ms
 				pair[1].SetReadDeadline(time.Now().Add(24 * time.Hour))
-				wg.Go(func() { writeInChunks(pair[0], want, 1+len(want)/chunks, gap) })
-				wg.Go(func() {
-					got, err := io.ReadAll(pair[1])
-					assert.NoError(t, err)
-					assert.True(t, bytes.Equal(want, got), "%d of %d bytes, or others", len(got), len(want))
-				})
+				carry(t, &wg, "a life", pair, want, 1+len(want)/chunks, gap)
 			}
 			for len(g.script) > 0 {
 				g.befall(wire, g.n(10))
@@ -224,13 +215,4 @@ func FuzzBytesArriveIntact(f *testing.F) {
 			requireBalance(t, network)
 		})
 	})
-}
-
-// writeInChunks writes p, so many bytes at a time, and its end.
-func writeInChunks(to net.Conn, p []byte, chunk int, gap time.Duration) {
-	for c := range slices.Chunk(p, chunk) {
-		to.Write(c)
-		time.Sleep(gap)
-	}
-	to.(halfCloser).CloseWrite()
 }

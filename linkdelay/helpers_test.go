@@ -1,19 +1,22 @@
 package linkdelay_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
-	"github.com/stretchr/testify/assert"
 	"io"
 	"math/rand/v2"
 	"net"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"example.com/wiretest/linkdelay"
@@ -171,6 +174,23 @@ func noise(n int) []byte {
 	p := make([]byte, n)
 	rand.NewChaCha8([32]byte{}).Read(p)
 	return p
+}
+
+// carry has the first of a pair write p, a chunk at a time with a gap behind each, and
+// then its end, and checks that the other reads just that. wg waits for it.
+func carry(t *testing.T, wg *sync.WaitGroup, what string, pair [2]net.Conn, p []byte, chunk int, gap time.Duration) {
+	wg.Go(func() {
+		for c := range slices.Chunk(p, chunk) {
+			pair[0].Write(c)
+			time.Sleep(gap)
+		}
+		pair[0].(halfCloser).CloseWrite()
+	})
+	wg.Go(func() {
+		got, err := io.ReadAll(pair[1])
+		assert.NoError(t, err, what)
+		assert.True(t, bytes.Equal(p, got), "%s: %d of %d bytes, or others", what, len(got), len(p))
+	})
 }
 
 func assertTimeout(t *testing.T, err error) {

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"example.com/wiretest/linkdelay"
@@ -140,18 +139,7 @@ func TestLinkChangesUnderTraffic(t *testing.T) {
 		const size = 1 << 20
 		var wg sync.WaitGroup
 		for _, way := range [][2]net.Conn{{s.near, s.far}, {s.far, s.near}} {
-			wg.Go(func() {
-				for p := noise(size); len(p) > 0; p = p[4096:] {
-					way[0].Write(p[:4096])
-					time.Sleep(100 * us)
-				}
-				way[0].(halfCloser).CloseWrite()
-			})
-			wg.Go(func() {
-				got, err := io.ReadAll(way[1])
-				assert.NoError(t, err)
-				assert.True(t, string(noise(size)) == string(got), "%d bytes, not as they were sent", len(got))
-			})
+			carry(t, &wg, "link changes", way, noise(size), 4096, 100*us)
 		}
 		done := make(chan struct{})
 		go func() {

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"example.com/wiretest/linkdelay"
@@ -157,18 +156,7 @@ func TestBytesArriveIntactUnderEveryLoss(t *testing.T) {
 				want := noise(300_000)
 				var wg sync.WaitGroup
 				for _, pair := range [][2]net.Conn{{near, far}, {far, near}} {
-					wg.Go(func() {
-						for i := 0; i < len(want); i += 7500 {
-							pair[0].Write(want[i : i+7500])
-							time.Sleep(time.Duration(i%5) * ms)
-						}
-						pair[0].(halfCloser).CloseWrite()
-					})
-					wg.Go(func() {
-						got, err := io.ReadAll(pair[1])
-						assert.NoError(t, err)
-						assert.True(t, bytes.Equal(want, got), "%+v, seed %d: %d of %d bytes, or others", p, seed, len(got), len(want))
-					})
+					carry(t, &wg, fmt.Sprintf("%+v, seed %d", p, seed), pair, want, 7500, 0)
 				}
 				wg.Wait()
 				requireBalance(t, network)

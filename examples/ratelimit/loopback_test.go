@@ -3,7 +3,6 @@ package ratelimit
 import (
 	"net/http"
 	"runtime"
-	"slices"
 	"testing"
 	"time"
 
@@ -33,8 +32,9 @@ func TestOnSockets(t *testing.T) {
 			if runtime.GOOS == "linux" {
 				var err error
 				r.outside, err = site.SocketsTo(0)
+				now := time.Now()
 				require.NoError(t, err)
-				assert.Equal(t, len(open(site.Log(), time.Now())), r.outside, "the ledger's and the kernel's connections: %s, %s", l.name, proto)
+				assert.Equal(t, len(site.Log().Connections(netlog.Between(now, now))), r.outside, "the ledger's and the kernel's connections: %s, %s", l.name, proto)
 			}
 			if i != 1 { // there, by how fast a refusal comes back
 				assert.Equal(t, connections(i, proto, 3), mostOpen(log), "%s, %s\n%v", l.name, proto, log)
@@ -56,15 +56,9 @@ func TestOnSockets(t *testing.T) {
 // be on a machine that is busy.
 func mostOpen(log *netlog.Log) (most int) {
 	for _, c := range log.Connections(netlog.Used()) {
-		most = max(most, len(open(log, c.Opened, netlog.Used())))
+		most = max(most, len(log.Connections(netlog.Between(c.Opened, c.Opened), netlog.Used())))
 	}
 	return most
-}
-
-func open(log *netlog.Log, at time.Time, filters ...netlog.Filter) []netlog.Connection {
-	return slices.DeleteFunc(log.Connections(filters...), func(c netlog.Connection) bool {
-		return c.Opened.After(at) || !c.Closed.IsZero() && !c.Closed.After(at)
-	})
 }
 
 // TestWhatTheTenLinesSay runs the test that the author of the client did not
