@@ -93,6 +93,9 @@ func (cfg *Config) plan() (*plan, error) {
 	if p.transport.DialTLSContext != nil {
 		return nil, errors.New("pageload: Config.Transport.DialTLSContext is set: a load does its own TLS to see what was negotiated")
 	}
+	// net/http fills a Transport's fields in at its first use, which may come beside
+	// this load; Clone has it done with that before the fields are read.
+	p.transport = p.transport.Clone()
 	return p, p.parse(cfg)
 }
 

@@ -387,3 +387,29 @@ func TestHostsAreOfNoCase(t *testing.T) {
 		netlog.RequireConnections(t, page.Log, 1, alpn.H2)
 	})
 }
+
+// A Transport may be used beside a load, for the first time too, and a load offers
+// what the Transport does whichever of them comes first.
+func TestTransportInUse(t *testing.T) {
+	for _, useFirst := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			network := linkdelay.NewNetwork(t, linkdelay.Link{})
+			site := origin.New(t, &origin.Config{Net: network.Host("origin.test"), ALPN: alpn.Prefer(alpn.H2, alpn.HTTP11)})
+			tr := site.Transport(network.Host("pc.test"))
+			tr.Protocols, tr.ForceAttemptHTTP2 = nil, true
+			tr.TLSClientConfig.NextProtos = []string{alpn.HTTP11} // to which net/http adds h2
+			used := make(chan struct{})
+			go func() { // ends with the test at the latest, which waits for it
+				tr.CloseIdleConnections()
+				close(used)
+			}()
+			if useFirst {
+				<-used
+			}
+			page, err := pageload.Load(t.Context(), &pageload.Config{URL: site.URL, Transport: tr})
+			<-used
+			require.NoError(t, err)
+			netlog.RequireConnections(t, page.Log, 1, alpn.H2)
+		})
+	}
+}
