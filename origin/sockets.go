@@ -57,6 +57,19 @@ type socket struct {
 
 const established = "01" // TCP_ESTABLISHED, in hexadecimal
 
+// establishedAmong are those of listed whose inode is own, each once and taken from
+// own: the list is no snapshot, and the kernel repeats a socket where others come
+// and go while it is read.
+func establishedAmong(listed []socket, own map[string]bool) (all []socket) {
+	for _, s := range listed {
+		if s.state == established && own[s.inode] {
+			delete(own, s.inode)
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
 // parseSockets reads the format of /proc/net/tcp and tcp6: a head, and then
 // lines with local and remote address, state, four fields, uid, timeout, inode.
 func parseSockets(r io.Reader) (all []socket, err error) {

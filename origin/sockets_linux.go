@@ -25,11 +25,7 @@ func establishedSockets(pid int) ([]socket, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, s := range listed {
-			if s.state == established && own[s.inode] {
-				all = append(all, s)
-			}
-		}
+		all = append(all, establishedAmong(listed, own)...)
 	}
 	return all, nil
 }

@@ -27,6 +27,14 @@ func TestParseSockets(t *testing.T) {
 	assert.Equal(t, []string{"127.0.0.2:50000 01 4711", "[::1]:1 0A 4712", "127.0.0.1:65535 01 4713"}, told)
 }
 
+// Linux lists a socket twice at times, when others come and go meanwhile.
+func TestSocketListedTwice(t *testing.T) {
+	line := "0: 0100007F:1F90 0200007F:C350 01 0 0 0 0 0 4711\n"
+	listed, err := parseSockets(strings.NewReader(procHead + line + line + strings.Replace(line, "4711", "4712", 1)))
+	require.NoError(t, err)
+	assert.Len(t, establishedAmong(listed, map[string]bool{"4711": true}), 1)
+}
+
 func TestParseSocketsRefuses(t *testing.T) {
 	for line, want := range map[string]string{
 		"0: 0100007F:1F90":                     "line 2 has 2 fields: want 10 or more",
