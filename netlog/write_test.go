@@ -53,6 +53,7 @@ func writeFixtures(t *testing.T, network *linkdelay.Network) {
 		visit, err := pageload.Load(t.Context(), &pageload.Config{URL: site.URL, Transport: proxy.Transport(network.Host("pc.test"))})
 		require.NoError(t, err)
 		require.NotEmpty(t, visit.Log.Stalls())
+		comeToRest(t, proxy.Log(), mitm.Downstream)
 		rewritten(t, visit.Log)
 		rewritten(t, proxy.Log())
 		onlyChrome(t, visit.Log)
@@ -90,12 +91,13 @@ func TestWriteClient(t *testing.T) {
 	}
 }
 
-// comeToRest waits for the end of connections that net/http has dialled and does
-// not need, and for what their handshakes then have to say.
-func comeToRest(t *testing.T, log *netlog.Log) {
+// comeToRest waits for the end of connections that a client has left, or that
+// net/http has dialled and does not need, and for what their handshakes then have to
+// say.
+func comeToRest(t *testing.T, log *netlog.Log, filters ...netlog.Filter) {
 	t.Helper()
 	require.Eventually(t, func() bool {
-		return !slices.ContainsFunc(log.Connections(), func(c netlog.Connection) bool {
+		return !slices.ContainsFunc(log.Connections(filters...), func(c netlog.Connection) bool {
 			return c.Closed.IsZero() || strings.HasSuffix(c.CloseReason, "before TLS was established")
 		})
 	}, time.Minute, time.Millisecond, "connections that stay open")
