@@ -23,7 +23,8 @@ import (
 
 // nodeScript asks each origin for /0, /1 and /2 over one session of HTTP/2, one
 // after the other, and says what came of each and what else the session has seen. Of
-// one whose URL ends with #hangs it soon gives /1 up.
+// one whose URL ends with #hangs it soon gives /1 up; behind /1 of one with #closes it
+// waits until the session has ended.
 const nodeScript = `
 const [ca, ...urls] = process.argv.slice(1);
 const http2 = require("http2"), trusted = require("fs").readFileSync(ca);
@@ -55,7 +56,11 @@ const visit = url => new Promise(over => {
     stream.on("data", d => { r.bytes += d.length; });
     stream.on("trailers", t => { for (const name in t) r.trailers[name] = t[name]; });
     stream.on("error", () => {});
-    stream.on("close", () => { r.rst = stream.rstCode; setTimeout(() => ask(i + 1), 250); });
+    stream.on("close", () => {
+      r.rst = stream.rstCode;
+      if (url.endsWith("#closes") && i == 1 && !session.destroyed) session.once("close", () => ask(i + 1));
+      else setTimeout(() => ask(i + 1), 250);
+    });
   };
   ask(0);
 });
@@ -120,11 +125,8 @@ func TestNodeAgreesWithTheLedgerOfFaults(t *testing.T) {
 		s := origin.New(t, &origin.Config{
 			CA: authority, Handler: hello, ALPN: alpn.Only(alpn.H2), Faults: []origin.Fault{{Request: 2, Do: faults[name].do}},
 		})
-		if origins = append(origins, s); name == "Hang" {
-			urls = append(urls, s.URL+"#hangs")
-		} else {
-			urls = append(urls, s.URL)
-		}
+		origins = append(origins, s)
+		urls = append(urls, s.URL+map[string]string{"Hang": "#hangs", "CloseAfter": "#closes", "CloseBehind": "#closes"}[name])
 	}
 	for i, told := range nodeAsks(t, authority, urls...) {
 		name, c, s := names[i], faults[names[i]], origins[i]
