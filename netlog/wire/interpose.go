@@ -26,7 +26,7 @@ type interposer struct {
 	barriers []barrier     // waiting for net/http, in order
 	made     uint32        // barriers so far
 	holder   *time.Timer   // of HoldSettings
-	let      chan struct{} // closed when holder's function has returned
+	let      chan struct{} // closed when holder's function has written, or never will
 }
 
 // interpose returns the interposer, which may be made now. It takes over where
@@ -156,8 +156,11 @@ func (t *Tap) stopInterposer() (wait func()) {
 	if ip.leaving != nil {
 		ip.leaving.Stop()
 	}
-	if ip.holder == nil || ip.holder.Stop() {
+	if ip.holder == nil {
 		return func() {}
+	}
+	if ip.holder.Stop() { // once: a second close finds let closed
+		close(ip.let)
 	}
 	return func() { <-ip.let }
 }

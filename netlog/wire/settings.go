@@ -94,14 +94,19 @@ func (ip *interposer) release() {
 	ip.tap.queued.Store(true)
 }
 
-// letGo runs on the timer's goroutine, which Tap.Close waits for.
+// letGo runs on the timer's goroutine, for whose write Tap.Close waits: not for what
+// waited for the write, which may be a Close.
 func (ip *interposer) letGo() {
-	defer close(ip.let)
 	t := ip.tap
 	t.mu.Lock()
 	ip.release()
 	t.mu.Unlock()
-	t.kick()
+	written := t.writePut()
+	close(ip.let)
+	if written != nil {
+		written()
+		t.kick()
+	}
 }
 
 // unacknowledged is how many SETTINGS of a direction the other one has not

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -69,6 +70,37 @@ func TestHeldSettingsEndWithTheConnection(t *testing.T) {
 			_, err := p.client().RoundTrip(p.get("/").WithContext(ctx), nil)
 			require.Equal(t, d != time.Nanosecond, err != nil, "%v", err)
 		})
+	}
+}
+
+// The timer that lets settings go may be who closes the connection then, and must
+// not wait for itself.
+func TestHeldSettingsEndWithACloseBehindTheAnswer(t *testing.T) {
+	inMemory(t, func(t *testing.T, w *world) {
+		p := &pair{t: t, world: w, spoken: spoken{"h2", "h2", true}}
+		p.config.Prepare = func(c *wire.Control) { c.HoldSettings(3 * time.Second) }
+		p.config.Faults = []wire.Fault{{Do: wire.CloseBehind}}
+		p.start(hello)
+		client, begin := p.client(), time.Now()
+		resp, err := client.RoundTrip(p.get("/"), nil)
+		require.NoError(t, err)
+		body, err := io.ReadAll(resp.Body)
+		require.NoError(t, err)
+		require.Equal(t, "hello", string(body))
+		<-client.Closed()
+		require.Equal(t, 3*time.Second, time.Since(begin))
+	})
+}
+
+// Whoever speaks over a Tap may close it beside its owner.
+func TestTapWithHeldSettingsIsClosedTwice(t *testing.T) {
+	for _, d := range []time.Duration{0, time.Hour} {
+		near, far := net.Pipe()
+		defer far.Close()
+		tap := wire.NewTap(near, wire.TapConfig{Side: wire.ServerSide, Protocol: "h2"})
+		require.NoError(t, tap.Control().HoldSettings(d))
+		require.NoError(t, tap.Close())
+		require.NoError(t, tap.Close())
 	}
 }
 

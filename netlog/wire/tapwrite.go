@@ -128,12 +128,25 @@ func callAll(all []func()) {
 // somebody writes just now, who then does. What cannot be put in yet waits for
 // the write that ends the frame.
 func (t *Tap) kick() {
-	for (t.queued.Load() || t.waited.Load()) && t.writing.try() {
-		t.writeQueue()
-		written := t.takeWritten()
-		t.writing.release()
+	for {
+		written := t.writePut()
+		if written == nil {
+			return
+		}
 		written()
 	}
+}
+
+// writePut writes once what was put in, and returns what is then to be called; nil
+// where there is nothing to do, or somebody writes just now.
+func (t *Tap) writePut() (written func()) {
+	if !t.queued.Load() && !t.waited.Load() || !t.writing.try() {
+		return nil
+	}
+	t.writeQueue()
+	written = t.takeWritten()
+	t.writing.release()
+	return written
 }
 
 func (t *Tap) writeQueue() {
