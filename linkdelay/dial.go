@@ -95,7 +95,7 @@ func (d dialling) run(ctx context.Context) (done sender.Dialled, err error) {
 		at := h.Next()
 		if h.Over() {
 			var ok bool
-			if done, ok = h.Result(); !ok {
+			if done, ok = d.result(h); !ok {
 				return done, syscall.ETIMEDOUT
 			}
 			at = done.Established
@@ -137,6 +137,13 @@ func (d dialling) step(h *sender.Handshake) (heard bool) {
 	defer w.mu.Unlock()
 	w.play(w.clock.now())
 	return h.Step()
+}
+
+// result reads the paths, which SetLink changes.
+func (d dialling) result(h *sender.Handshake) (sender.Dialled, bool) {
+	d.flow.wire.mu.Lock()
+	defer d.flow.wire.mu.Unlock()
+	return h.Result()
 }
 
 // cuts is how often the wire was cut.

@@ -3,9 +3,11 @@ package linkdelay_test
 import (
 	"fmt"
 	"io"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"example.com/wiretest/linkdelay"
@@ -118,5 +120,24 @@ func TestSetLinkUnderTrafficLosesNothing(t *testing.T) {
 		got, err := io.ReadAll(far)
 		require.NoError(t, err)
 		require.Equal(t, want, got)
+	})
+}
+
+// TestSetLinkBesideADial is for the race detector: the answer to a SYN is on its way
+// when the link changes, and then takes what it took before.
+func TestSetLinkBesideADial(t *testing.T) {
+	virtual(t, linkdelay.RTT(20*ms), func(t *testing.T, network *linkdelay.Network) {
+		_, err := network.Host("origin.test").Listen(t.Context(), "tcp", ":80")
+		require.NoError(t, err)
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			began := time.Now()
+			_, err := network.Host("pc.test").DialContext(t.Context(), "tcp", "origin.test:80")
+			assert.NoError(t, err)
+			assert.Equal(t, 20*ms, time.Since(began))
+		})
+		time.Sleep(15 * ms)
+		wireOf(network).SetLink(linkdelay.RTT(200 * ms))
+		wg.Wait()
 	})
 }
