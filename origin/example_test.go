@@ -47,10 +47,8 @@ func Example() {
 // A Transport is the caller's to change: here it keeps to two connections, as
 // a browser does with six.
 func ExampleServer_Transport() {
-	site, err := origin.Start(&origin.Config{
-		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "hello") }),
-		ALPN:    alpn.Only(alpn.HTTP11),
-	})
+	counted := origin.Limit{}.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "hello") }))
+	site, err := origin.Start(&origin.Config{Handler: counted, ALPN: alpn.Only(alpn.HTTP11)})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -76,8 +74,7 @@ func ExampleServer_Transport() {
 			log.Fatal(err)
 		}
 	}
-	used := site.Log().Connections(netlog.Used())
-	fmt.Println(len(used) <= 2, len(site.Log().Requests()), used[0].Protocol)
+	fmt.Println(counted.Counts().Peak <= 2, len(site.Log().Requests()), site.Log().Connections(netlog.Used())[0].Protocol)
 	// Output: true 10 http/1.1
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"example.com/wiretest/netlog"
 	"example.com/wiretest/origin"
 )
 
@@ -33,6 +34,28 @@ func get(t *testing.T, client *http.Client, url string) (string, *http.Response)
 	body, err := io.ReadAll(resp.Body)
 	require.NoError(t, err)
 	return string(body), resp
+}
+
+// recorded is a client that keeps a record of its connections.
+func recorded(t *testing.T, tr *http.Transport) (*http.Client, *netlog.Log) {
+	log := netlog.New(t)
+	client := &http.Client{Transport: netlog.NewTransport(tr, log)}
+	t.Cleanup(client.CloseIdleConnections)
+	return client, log
+}
+
+// requireAtOnce wants a client to have used n connections at one time, and all that it
+// used to be in the origin's ledger. One after the other net/http may use more: it gives
+// up a connection whose answer is there for 50 ms before it learns that the request was
+// written, as it may be on a machine that is busy.
+func requireAtOnce(t *testing.T, n int, proto string, client *netlog.Log, s *origin.Server) {
+	t.Helper()
+	used, most := client.Connections(netlog.Used()), 0
+	for _, c := range used {
+		most = max(most, len(client.Connections(netlog.Used(), netlog.Between(c.Opened, c.Opened))))
+	}
+	require.Equal(t, n, most, "connections that were open at one time\n%v", client)
+	netlog.RequireConnections(t, s.Log(), len(used), proto, netlog.Used())
 }
 
 // leavesNothing fails t if, when all its other cleanups are done, a goroutine

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -165,10 +167,11 @@ func TestLimitMountsOnAnyServer(t *testing.T) {
 	limit := origin.PerConnection(1, hello).(*origin.Limiter)
 	s := httptest.NewServer(limit)
 	defer s.Close()
-	get(t, s.Client(), s.URL)
-	get(t, s.Client(), s.URL)
-	assert.Len(t, limit.Peaks(), 1, "one connection")
-	s.CloseClientConnections()
-	get(t, s.Client(), s.URL)
-	assert.Len(t, limit.Peaks(), 2)
+	for n := range 2 {
+		conn := must(net.Dial("tcp", s.Listener.Addr().String()))
+		defer conn.Close()
+		io.WriteString(conn, strings.Repeat("GET / HTTP/1.1\r\nHost: a.test\r\n\r\n", 2))
+		bodies(t, conn, 2)
+		assert.Len(t, limit.Peaks(), n+1, "connections")
+	}
 }

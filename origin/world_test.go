@@ -49,9 +49,10 @@ func TestPageLoadInBothWorlds(t *testing.T) {
 				s := origin.New(t, &origin.Config{Net: network.Host("origin.test"), ALPN: alpn.Only(proto), Page: smallDelays()})
 				tr := s.Transport(network.Host("pc.test"))
 				tr.MaxConnsPerHost = 6
-				load(t, &http.Client{Transport: tr}, s.URL)
+				client, log := recorded(t, tr)
+				load(t, client, s.URL)
 				require.NoError(t, s.Close())
-				netlog.RequireConnections(t, s.Log(), conns, proto, netlog.Used())
+				requireAtOnce(t, conns, proto, log, s)
 				requests := s.Log().Requests(netlog.Status(http.StatusOK))
 				require.Len(t, requests, 171)
 				page := smallDelays()
