@@ -220,8 +220,7 @@ func TestPeekObeysTheDeadline(t *testing.T) {
 		defer server.Close()
 		var writing sync.WaitGroup // waited for below
 		writing.Go(func() { client.Write(stream[:100]) })
-		server.SetReadDeadline(time.Now().Add(time.Second)) // on sockets the bytes have to come before
-		hello, replayed, err := alpn.PeekClientHello(server)
+		hello, replayed, err := alpn.PeekClientHello(&expiring{Conn: server, left: 100})
 		writing.Wait()
 		require.Nil(t, hello)
 		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
@@ -237,6 +236,21 @@ func TestPeekObeysTheDeadline(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "wiretest.test", hello.ServerName)
 	})
+}
+
+// expiring has its deadline when a number of bytes has been read, however long they
+// take to come.
+type expiring struct {
+	net.Conn
+	left int
+}
+
+func (c *expiring) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if c.left -= n; c.left == 0 {
+		c.SetReadDeadline(time.Now())
+	}
+	return n, err
 }
 
 func TestPeekedConnHasWhatConnHas(t *testing.T) {

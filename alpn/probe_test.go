@@ -255,9 +255,9 @@ func TestProbeLeavesItsConfigAlone(t *testing.T) {
 func TestProbeErrors(t *testing.T) {
 	refused, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	refused.Close()
 	web := answering(t, "HTTP/1.0 400 Bad Request\r\n\r\n")
 	mail := answering(t, "220 mail.test ESMTP\r\n")
+	refused.Close() // when they have ports of their own
 	for _, c := range []struct {
 		addr string
 		cfg  *alpn.ProbeConfig
@@ -284,8 +284,10 @@ func TestProbeOfABlackHole(t *testing.T) {
 		ln, err := network.Host("hole.test").Listen(t.Context(), "tcp", ":0")
 		require.NoError(t, err)
 		defer ln.Close()
-		cfg := &alpn.ProbeConfig{DialContext: network.Host(pc).DialContext, Timeout: time.Second} // for sockets: dialling is part of it
-		_, err = alpn.Probe(t.Context(), ln.Addr().String(), cfg)
+		patient := func(_ context.Context, protocol, address string) (net.Conn, error) { // on a busy machine dialling may take longer than Timeout
+			return network.Host(pc).DialContext(t.Context(), protocol, address)
+		}
+		_, err = alpn.Probe(t.Context(), ln.Addr().String(), &alpn.ProbeConfig{DialContext: patient, Timeout: 100 * time.Millisecond})
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.ErrorContains(t, err, "first handshake: context deadline exceeded")
 
