@@ -47,19 +47,49 @@ func TestPage(t *testing.T) {
 	eachProtocol(t, func(t *testing.T, network *linkdelay.Network, proto string) {
 		site := origin.New(t, &origin.Config{
 			Net: network.Host("origin.test"), ALPN: alpn.Only(proto),
-			Page: &origin.Page{Scripts: 4, Images: 9, API: 4, DelayMin: 20 * time.Millisecond, DelayMax: 40 * time.Millisecond},
+			Page:   &origin.Page{Scripts: 4, Images: 9, API: 4, DelayMin: 20 * time.Millisecond, DelayMax: 40 * time.Millisecond},
+			Faults: []origin.Fault{{Match: func(r *http.Request) bool { return r.URL.Path != "/" }, Do: together(pageload.DefaultPerHost)}},
 		})
 		log := netlog.New(t)
 		page, err := pageload.Load(t.Context(), &pageload.Config{URL: site.URL, Transport: site.Transport(network.Host("pc.test")), Log: log})
 		require.NoError(t, err)
 		assert.Same(t, log, page.Log)
+		require.Equal(t, connectionsFor(proto), mostOpen(page.Log), page.Log)
+		n := len(page.Log.Connections())
 		for _, l := range []*netlog.Log{page.Log, site.Log()} {
-			netlog.RequireConnections(t, l, connectionsFor(proto), proto)
-			netlog.RequireConnections(t, l, connectionsFor(proto), proto, netlog.Used())
+			netlog.RequireConnections(t, l, n, proto)
+			netlog.RequireConnections(t, l, n, proto, netlog.Used())
 			assert.Len(t, l.Requests(netlog.Status(200)), 18)
 		}
 		assert.Equal(t, append([]string{site.URL + "/"}, site.Assets()...), urls(page.Log))
 	})
+}
+
+// together has the first n requests wait for each other, so that one connection of
+// HTTP/1.1 cannot serve them all while others are dialled.
+func together(n int32) origin.Action {
+	var came atomic.Int32
+	all := make(chan struct{})
+	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		if came.Add(1) == n {
+			close(all)
+		}
+		select {
+		case <-all:
+		case <-r.Context().Done():
+		}
+		next.ServeHTTP(w, r)
+	}
+}
+
+// mostOpen is how many connections were open at one time. One after the other there may
+// be more: net/http gives up one whose answer is there for 50 ms before it learns that
+// the request was written, as it may be on a machine that is busy.
+func mostOpen(log *netlog.Log) (most int) {
+	for _, c := range log.Connections() {
+		most = max(most, len(log.Connections(netlog.Between(c.Opened, c.Opened))))
+	}
+	return most
 }
 
 func urls(log *netlog.Log) (all []string) {
