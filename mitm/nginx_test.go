@@ -10,8 +10,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -41,9 +41,9 @@ func nginx(t *testing.T, authority *ca.Authority, proto string) (port string) {
 	if proto == alpn.H2 {
 		h2 = " http2"
 	}
-	port = freePort(t)
+	listening, port := listeningFile(t)
 	config := write(t, dir, "nginx.conf", fmt.Appendf(nil, `
-daemon off; master_process off; worker_processes 1; pid %[1]s/pid; error_log stderr warn;
+daemon off; user root; worker_processes 1; pid %[1]s/pid; error_log stderr warn;
 events { worker_connections 64; }
 http {
 	access_log off;
@@ -60,35 +60,33 @@ http {
 	server { listen unix:%[1]s/inner.sock; client_max_body_size 1m; return 201 "$content_length"; }
 }`, dir, port, h2))
 	cmd := exec.Command(program, "-p", dir, "-c", config, "-e", "stderr")
+	cmd.ExtraFiles, cmd.Env = []*os.File{listening}, append(os.Environ(), "NGINX=3;") // as from an older one that it replaces
 	var complaints bytes.Buffer
 	cmd.Stderr = &complaints
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() {
-		cmd.Process.Kill()
+		cmd.Process.Signal(syscall.SIGTERM) // and not a kill, which its worker would outlive
 		cmd.Wait()
 		if t.Failed() {
 			t.Log("nginx: " + complaints.String())
 		}
 	})
-	for range 500 { // it says nowhere that it listens
-		conn, err := net.Dial("tcp", "127.0.0.1:"+port)
-		if err == nil {
-			conn.Close()
-			return port
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Fatal("nginx does not listen")
-	return ""
+	return port
 }
 
-func freePort(t *testing.T) string {
+// listeningFile is a socket that listens, for a program that is to accept from it: its
+// port is nobody else's, and who connects before the program is there waits for it.
+func listeningFile(t *testing.T) (file *os.File, port string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer l.Close()
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	return port
+	file, err = l.(*net.TCPListener).File()
+	require.NoError(t, err)
+	t.Cleanup(func() { file.Close() })
+	_, port, err = net.SplitHostPort(l.Addr().String())
+	require.NoError(t, err)
+	return file, port
 }
 
 // An origin that is not Go's, in every pair of protocols and with Mirror.
