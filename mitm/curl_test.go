@@ -93,7 +93,7 @@ func curlsLedger(t *testing.T, down, up string, parallel bool) {
 		netlog.RequireConnections(t, proxy.Log(), 1, down, mitm.Downstream, netlog.Used())
 	}
 	if up == alpn.H2 || !parallel {
-		netlog.RequireConnections(t, proxy.Log(), 1, up, mitm.Upstream, netlog.Used())
+		requireInTurn(t, proxy.Log(), up, mitm.Upstream)
 	}
 }
 

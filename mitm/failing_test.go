@@ -225,7 +225,7 @@ func TestAnswerThatEndsWithItsConnection(t *testing.T) {
 					require.NoError(t, err)
 					assert.Equal(t, "all of it", text(t, resp))
 				}
-				netlog.RequireConnections(t, proxy.Log(), 1, down, mitm.Downstream)
+				requireInTurn(t, proxy.Log(), down, mitm.Downstream)
 				netlog.RequireConnections(t, proxy.Log(), 2, "", mitm.Upstream, netlog.Used())
 			})
 		})

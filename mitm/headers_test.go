@@ -123,7 +123,7 @@ func TestGoAwayUpstreamIsReplaced(t *testing.T) {
 					_, body := s.get(t, path)
 					assert.Len(t, body, 100_000)
 				}
-				netlog.RequireConnections(t, s.proxy.Log(), 1, down, mitm.Downstream)
+				requireInTurn(t, s.proxy.Log(), down, mitm.Downstream)
 				netlog.RequireConnections(t, s.proxy.Log(), 2, alpn.H2, mitm.Upstream)
 				if first := s.proxy.Log().Connections(mitm.Upstream)[0]; first.GoAway == "" || first.Requests != 2 {
 					t.Errorf("first upstream connection: GOAWAY %q after %d requests, want one after 2", first.GoAway, first.Requests)

@@ -11,12 +11,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"example.com/wiretest/alpn"
 	"example.com/wiretest/linkdelay"
 	"example.com/wiretest/mitm"
 	"example.com/wiretest/mitm/h3"
+	"example.com/wiretest/netlog"
 	recording "example.com/wiretest/netlog/h3"
 	"example.com/wiretest/origin"
 )
@@ -142,6 +144,24 @@ func pairName(down, up string) string { return strings.ReplaceAll(down+" to "+up
 
 // inVirtualTime reports which of linkdelay.EachWorld's two worlds the test is in.
 func inVirtualTime(t *testing.T) bool { return strings.HasSuffix(t.Name(), "/memory") }
+
+// requireInTurn wants requests that came one after the other to have shared a
+// connection. On sockets net/http gives up one of http/1.1 whose answer is there for
+// 50 ms before it learns that the request was written, as it may be on a machine that is
+// busy: there each but the last may have been closed by who asks.
+func requireInTurn(t *testing.T, log *netlog.Log, proto string, filters ...netlog.Filter) {
+	t.Helper()
+	if proto != alpn.HTTP11 || inVirtualTime(t) {
+		netlog.RequireConnections(t, log, 1, proto, filters...)
+		return
+	}
+	all := log.Connections(filters...)
+	netlog.RequireConnections(t, log, max(1, len(all)), proto, filters...)
+	for i := range all[1:] {
+		synctestSettle(t, func() bool { return log.Connections(filters...)[i].CloseReason != "" })
+		assert.Equal(t, "closed by client", log.Connections(filters...)[i].CloseReason, "\n%v", log)
+	}
+}
 
 func eachWorld(t *testing.T, s setting, body func(*testing.T, *stage)) {
 	t.Helper()

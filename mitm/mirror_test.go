@@ -112,7 +112,7 @@ func TestMirrorSharesWhatItOpened(t *testing.T) {
 					s.get(t, "/")
 				}
 				netlog.RequireConnections(t, s.proxy.Log(), 3, up, mitm.Downstream)
-				netlog.RequireConnections(t, s.proxy.Log(), 1, up, mitm.Upstream)
+				requireInTurn(t, s.proxy.Log(), up, mitm.Upstream)
 			})
 		})
 	}

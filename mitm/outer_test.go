@@ -204,8 +204,8 @@ func TestAbsoluteURLOverTLS(t *testing.T) {
 			_, body := s.get(t, "/")
 			assert.Equal(t, "hello", body)
 		}
-		netlog.RequireConnections(t, s.proxy.Log(), 1, alpn.HTTP11, mitm.Downstream)
-		assert.Equal(t, 2, s.proxy.Log().Connections(mitm.Downstream)[0].Requests)
+		requireInTurn(t, s.proxy.Log(), alpn.HTTP11, mitm.Downstream)
+		assert.Len(t, s.proxy.Log().Requests(mitm.Downstream), 2)
 	})
 }
 

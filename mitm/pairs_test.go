@@ -262,9 +262,8 @@ func TestAnswersWithoutBody(t *testing.T) {
 				}
 			}
 		}
-		if n := len(s.proxy.Log().Connections()); n != 2 {
-			t.Errorf("%d connections, want one on each leg to carry all of it:\n%s", n, s.proxy.Log())
-		}
+		requireInTurn(t, s.proxy.Log(), s.down, mitm.Downstream)
+		requireInTurn(t, s.proxy.Log(), s.up, mitm.Upstream)
 	})
 }
 

@@ -98,7 +98,7 @@ func TestUpgradeThatIsRefusedIsAnAnswer(t *testing.T) {
 			c.wantData("no")
 			c.wantEnd()
 		}
-		netlog.RequireConnections(t, s.proxy.Log(), 1, alpn.HTTP11, mitm.Upstream)
+		requireInTurn(t, s.proxy.Log(), alpn.HTTP11, mitm.Upstream)
 	})
 }
 
