@@ -89,7 +89,9 @@ func setUp(t *testing.T, network *linkdelay.Network, s setting) *stage {
 		s.origin.ALPN = alpn.Only(s.up)
 	}
 	site := origin.New(t, &s.origin)
-	s.proxy.Net = network.Host("proxy.test")
+	if s.proxy.Net == nil {
+		s.proxy.Net = network.Host("proxy.test")
+	}
 	if s.proxy.RootCAs == nil {
 		s.proxy.RootCAs = site.CA().Pool()
 	}

@@ -1,6 +1,7 @@
 package mitm_test
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -152,11 +154,11 @@ func TestSlowHandshakes(t *testing.T) {
 	})
 }
 
-// halved writes its first bytes in two segments, so far apart that the first has
-// been read before the second comes.
+// halved writes its first bytes in two segments, the second when the first was read.
 type halved struct {
 	net.Conn
 	begun bool
+	wait  func(n int) // for n bytes to be read
 }
 
 func (h *halved) Write(p []byte) (int, error) {
@@ -165,20 +167,60 @@ func (h *halved) Write(p []byte) (int, error) {
 	}
 	h.begun = true
 	n, err := h.Conn.Write(p[:len(p)/2])
-	time.Sleep(500 * time.Millisecond)
+	h.wait(n)
 	m, rest := h.Conn.Write(p[n:])
 	return n + m, errors.Join(err, rest)
+}
+
+// counting is a Net that counts the bytes which are read from whom it accepts.
+type counting struct {
+	mitm.Net
+	read atomic.Int64
+}
+
+func (c *counting) Listen(ctx context.Context, network, address string) (net.Listener, error) {
+	l, err := c.Net.Listen(ctx, network, address)
+	return countingListener{l, &c.read}, err
+}
+
+type countingListener struct {
+	net.Listener
+	read *atomic.Int64
+}
+
+func (l countingListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	return countingConn{conn, l.read}, err
+}
+
+type countingConn struct {
+	net.Conn
+	read *atomic.Int64
+}
+
+func (c countingConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.read.Add(int64(n))
+	return n, err
 }
 
 // A ClientHello in two segments loses its SNI: the leaf is for the address.
 func TestClientHelloInItsFirstSegment(t *testing.T) {
 	s := under(mitm.Rule{Host: "*", Downstream: mitm.Leg{ConnectionFaults: []mitm.ConnectionFault{{FirstSegment: true}}}})
-	eachWorld(t, s, func(t *testing.T, s *stage) {
-		for inTwo, want := range map[bool]string{false: "shop.test", true: "origin.test"} {
-			conn, err := s.proxy.Tunnel(s.network.Host("pc.test"))(t.Context(), "tcp", s.site.Addr)
+	linkdelay.EachWorld(t, s.link, func(t *testing.T, network *linkdelay.Network) {
+		from := &counting{Net: network.Host("proxy.test")}
+		s := s
+		s.proxy.Net = from
+		st := setUp(t, network, s)
+		for _, inTwo := range []bool{true, false} { // the first is the one that counts
+			want := map[bool]string{false: "shop.test", true: "origin.test"}[inTwo]
+			conn, err := st.proxy.Tunnel(network.Host("pc.test"))(t.Context(), "tcp", st.site.Addr)
 			require.NoError(t, err)
 			if inTwo {
-				conn = &halved{Conn: conn}
+				before := from.read.Load() // of CONNECT
+				conn = &halved{Conn: conn, wait: func(n int) {
+					synctestSettle(t, func() bool { return from.read.Load() >= before+int64(n) })
+				}}
 			}
 			secured := tls.Client(conn, &tls.Config{ServerName: "shop.test", InsecureSkipVerify: true})
 			require.NoError(t, secured.HandshakeContext(t.Context()))
