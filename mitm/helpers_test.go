@@ -165,6 +165,27 @@ func requireInTurn(t *testing.T, log *netlog.Log, proto string, filters ...netlo
 	}
 }
 
+// givenUp reports whether net/http has given up the connection of the first of two
+// requests: see requireInTurn. What is about their sharing one is then to be skipped.
+func givenUp(t *testing.T, asked netlog.Requests, proto string) bool {
+	return proto == alpn.HTTP11 && !inVirtualTime(t) && asked[0].Connection.ID != asked[1].Connection.ID
+}
+
+const tooBusy = "the machine was too busy: net/http gave up a connection, as it does 50 ms after an answer to what it has not heard to be written"
+
+// requireOpen wants a leg to have n connections open now, and in virtual time, where
+// net/http gives none up, to have had no others.
+func requireOpen(t *testing.T, log *netlog.Log, n int, proto string, leg netlog.Leg) {
+	t.Helper()
+	synctestSettle(t, func() bool {
+		now := time.Now()
+		return len(log.Connections(leg, netlog.Between(now, now))) == n
+	})
+	if inVirtualTime(t) {
+		netlog.RequireConnections(t, log, n, proto, leg)
+	}
+}
+
 func eachWorld(t *testing.T, s setting, body func(*testing.T, *stage)) {
 	t.Helper()
 	linkdelay.EachWorld(t, s.link, func(t *testing.T, network *linkdelay.Network) {

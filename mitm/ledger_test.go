@@ -135,13 +135,13 @@ func TestAsManyConnectionsAsRequestsInFlight(t *testing.T) {
 			for range n {
 				<-inside
 			}
+			requireOpen(t, s.proxy.Log(), n, alpn.HTTP11, mitm.Upstream)
 			for range n {
 				release <- struct{}{}
 			}
 			wg.Wait()
 		}
 		netlog.RequireConnections(t, s.proxy.Log(), 1, alpn.H2, mitm.Downstream, netlog.Used())
-		netlog.RequireConnections(t, s.proxy.Log(), n, alpn.HTTP11, mitm.Upstream)
 	})
 }
 
