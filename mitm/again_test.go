@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -280,4 +281,24 @@ func TestGoAwayForEver(t *testing.T) {
 		assert.Contains(t, c.next().data, "GOAWAY")
 		netlog.RequireConnections(t, s.proxy.Log(), 8, alpn.H2, mitm.Upstream)
 	})
+}
+
+// Nor is the client waited for to say that its request has ended; and that it was
+// interrupted is no news for it.
+func TestConnectionThatEndsBeforeTheRequestDoes(t *testing.T) {
+	large := strings.Repeat("x", 70_000) // more than is kept
+	for range 20 {
+		synctest.Test(t, func(t *testing.T) {
+			s := newRawStage(t, linkdelay.NewNetwork(t, linkdelay.Link{}), mitm.Config{}, alpn.H2, alpn.HTTP11, func(o *side) {
+				o.wantHead("PUT /")
+				o.wantData(large)
+				hangUp(o)
+			})
+			c := s.call()
+			c.head("PUT /", int64(len(large)))
+			c.data(large)
+			c.wantHead("502")
+			assert.Contains(t, c.next().data, "the origin closed the connection before it answered")
+		})
+	}
 }

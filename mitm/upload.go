@@ -104,8 +104,11 @@ func (u *upload) read(p []byte, over <-chan struct{}) (int, error) {
 		return 0, errStopped
 	}
 	n, err := u.body.Read(p)
-	if err == io.EOF {
+	switch {
+	case err == io.EOF:
 		u.ended()
+	case err != nil && (isClosed(u.stopped) || isClosed(over)):
+		err = errStopped // by interrupt, whatever the server calls that
 	}
 	return n, err
 }
