@@ -2,13 +2,13 @@ package mitm_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
 	"runtime"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -30,21 +30,15 @@ const ms = time.Millisecond
 // clients are how many net/http clients a life has.
 const clients = 2
 
+var lives = flag.Int("lives", 40, "how many lives of a proxy FuzzLives runs, by the seeds from 0")
+
 // FuzzLives has a proxy live among clients, an origin and links that do what they
 // may, at random: nothing hangs, what arrives whole is what was sent, and the logs
-// of all agree. WIRETEST_LIVES is how many seeds there are to begin with; -run
-// 'FuzzLives/seed#7$' is one of them.
+// of all agree. One of them is run by
+//
+//	go test -race -run 'FuzzLives/seed#7$' ./mitm
 func FuzzLives(f *testing.F) {
-	n := 60
-	if raceDetector {
-		n = 24
-	}
-	if v := os.Getenv("WIRETEST_LIVES"); v != "" {
-		var err error
-		n, err = strconv.Atoi(v)
-		require.NoError(f, err, "WIRETEST_LIVES")
-	}
-	for seed := range n {
+	for seed := range *lives {
 		f.Add(uint64(seed))
 	}
 	f.Fuzz(func(t *testing.T, seed uint64) {
