@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // recordedConn is a connection that a transport dialled, under TLS if there is
@@ -20,6 +21,8 @@ type recordedConn struct {
 	plain  bool // bytes are the application's
 	sniffs bool // the ClientHello passes in the clear
 	layers int  // TLS handshakes to come; guarded by the exchange's mu
+
+	moved atomic.Int64 // t.moves, when bytes moved last
 
 	mu       sync.Mutex
 	hello    *helloReader // nil: not to be read, or not any more
@@ -73,6 +76,7 @@ func (r *recordedConn) NetConn() net.Conn { return r.Conn }
 
 func (r *recordedConn) Read(p []byte) (int, error) {
 	n, err := r.Conn.Read(p)
+	r.moves()
 	switch {
 	case n > 0 && r.secure:
 		r.remember(p[:n])
@@ -89,12 +93,16 @@ func (r *recordedConn) Write(p []byte) (int, error) {
 		r.takesLeave(p)
 	}
 	n, err := r.Conn.Write(p)
+	r.moves()
 	if n > 0 && r.plain {
 		r.record.Update(func(c *Connection) { c.BytesUp += int64(n) })
 	}
 	r.note(err)
 	return n, err
 }
+
+// moves is called when bytes have moved, or will not.
+func (r *recordedConn) moves() { r.moved.Store(r.t.moves.Add(1)) }
 
 // CloseWrite is for the body of an Upgrade.
 func (r *recordedConn) CloseWrite() error {

@@ -166,18 +166,23 @@ func (x *exchange) handshaken(state tls.ConnectionState, err error) {
 	}
 }
 
-// handshaking is the oldest connection that can be meant. net/http closes a
+// handshaking is the connection that is meant: of those that can be the one where
+// bytes moved last, as a handshake ends with them. A request has several where it was
+// sent by another connection than it was dialled for, and then again. net/http closes a
 // connection before it tells that its handshake failed.
-func (x *exchange) handshaking(failed bool) *recordedConn {
+func (x *exchange) handshaking(failed bool) (conn *recordedConn) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	i := slices.IndexFunc(x.dialing, func(c *recordedConn) bool { return c.isClosed() == failed })
-	if i < 0 {
+	for _, c := range x.dialing {
+		if c.isClosed() == failed && (conn == nil || c.moved.Load() > conn.moved.Load()) {
+			conn = c
+		}
+	}
+	if conn == nil {
 		return nil
 	}
-	conn := x.dialing[i]
 	if conn.layers--; conn.layers == 0 || failed {
-		x.dialing = slices.Delete(x.dialing, i, i+1)
+		x.dialing = slices.DeleteFunc(x.dialing, func(c *recordedConn) bool { return c == conn })
 	}
 	return conn
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"sync/atomic"
 )
 
 // NewTransport returns a RoundTripper that sends requests as base does and
@@ -57,6 +58,8 @@ type transport struct {
 	noReuse   bool  // of the base: DisableKeepAlives
 	plainH2   bool  // of the base: unencrypted connections speak HTTP/2
 	maxHeader int64 // of the base: MaxResponseHeaderBytes, or its default
+
+	moves atomic.Int64 // of bytes, on all connections
 
 	mu   sync.Mutex
 	seen map[net.Conn]*ConnectionRecord // connections that others dialled; guarded by mu
