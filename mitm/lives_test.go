@@ -101,6 +101,7 @@ func (l *life) live(t *testing.T) {
 	w.end()
 	w.leave()
 	w.await("to end, all being closed", time.Minute)
+	synctest.Wait() // net/http ends a stream behind the request's back, and its connection rests then
 	w.close("clients")
 	time.Sleep(time.Second) // for the last ends to arrive
 	w.requireClosed()
