@@ -68,7 +68,7 @@ func TestThroughAProxy(t *testing.T) {
 			})
 			get(t, client, srv.URL)
 			get(t, client, srv.URL)
-			equal(t, "connections at one time", mostOpen(log), 1)
+			equal(t, "connections at one time", log.Connections().MostOpen(), 1)
 			netlog.RequireConnections(t, log, len(log.Connections()), c.protocol, netlog.Used())
 			got := log.Connections()[0]
 			equal(t, "proxy", got.Proxy, proxy.Listener.Addr())
@@ -78,16 +78,6 @@ func TestThroughAProxy(t *testing.T) {
 			equal(t, "bytes known", got.BytesUp > 0, c.bytes)
 		})
 	}
-}
-
-// mostOpen is how many connections were open at one time. One after the other there may
-// be more: net/http gives up one whose answer is there for 50 ms before it learns that
-// the request was written, as it may be on a machine that is busy.
-func mostOpen(log *netlog.Log) (most int) {
-	for _, c := range log.Connections() {
-		most = max(most, len(log.Connections(netlog.Between(c.Opened, c.Opened))))
-	}
-	return most
 }
 
 func TestProxyThatRefuses(t *testing.T) {

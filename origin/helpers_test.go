@@ -45,16 +45,12 @@ func recorded(t *testing.T, tr *http.Transport) (*http.Client, *netlog.Log) {
 }
 
 // requireAtOnce wants a client to have used n connections at one time, and all that it
-// used to be in the origin's ledger. One after the other net/http may use more: it gives
-// up a connection whose answer is there for 50 ms before it learns that the request was
-// written, as it may be on a machine that is busy.
+// used to be in the origin's ledger. One after the other net/http may use more: see
+// netlog.Connections.MostOpen.
 func requireAtOnce(t *testing.T, n int, proto string, client *netlog.Log, s *origin.Server) {
 	t.Helper()
-	used, most := client.Connections(netlog.Used()), 0
-	for _, c := range used {
-		most = max(most, len(client.Connections(netlog.Used(), netlog.Between(c.Opened, c.Opened))))
-	}
-	require.Equal(t, n, most, "connections that were open at one time\n%v", client)
+	used := client.Connections(netlog.Used())
+	require.Equal(t, n, used.MostOpen(), "connections that were open at one time\n%v", client)
 	netlog.RequireConnections(t, s.Log(), len(used), proto, netlog.Used())
 }
 

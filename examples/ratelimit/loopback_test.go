@@ -37,7 +37,7 @@ func TestOnSockets(t *testing.T) {
 				assert.Equal(t, len(site.Log().Connections(netlog.Between(now, now))), r.outside, "the ledger's and the kernel's connections: %s, %s", l.name, proto)
 			}
 			if i != 1 { // there, by how fast a refusal comes back
-				assert.Equal(t, connections(i, proto, 3), mostOpen(log), "%s, %s\n%v", l.name, proto, log)
+				assert.Equal(t, connections(i, proto, 3), log.Connections(netlog.Used()).MostOpen(), "%s, %s\n%v", l.name, proto, log)
 				netlog.RequireConnections(t, site.Log(), len(log.Connections(netlog.Used())), proto, netlog.Used())
 			}
 			serial := requests
@@ -48,17 +48,6 @@ func TestOnSockets(t *testing.T) {
 		}
 	}
 	t.Log("\n" + table(all))
-}
-
-// mostOpen is how many connections that carried a request were open at one time.
-// A client of net/http may have more one after the other: it gives up one whose
-// answer is there for 50 ms before it learns that the request was written, as it may
-// be on a machine that is busy.
-func mostOpen(log *netlog.Log) (most int) {
-	for _, c := range log.Connections(netlog.Used()) {
-		most = max(most, len(log.Connections(netlog.Between(c.Opened, c.Opened), netlog.Used())))
-	}
-	return most
 }
 
 // TestWhatTheTenLinesSay runs the test that the author of the client did not

@@ -54,7 +54,7 @@ func TestPage(t *testing.T) {
 		page, err := pageload.Load(t.Context(), &pageload.Config{URL: site.URL, Transport: site.Transport(network.Host("pc.test")), Log: log})
 		require.NoError(t, err)
 		assert.Same(t, log, page.Log)
-		require.Equal(t, connectionsFor(proto), mostOpen(page.Log), page.Log)
+		require.Equal(t, connectionsFor(proto), page.Log.Connections().MostOpen(), page.Log)
 		n := len(page.Log.Connections())
 		for _, l := range []*netlog.Log{page.Log, site.Log()} {
 			netlog.RequireConnections(t, l, n, proto)
@@ -80,16 +80,6 @@ func together(n int32) origin.Action {
 		}
 		next.ServeHTTP(w, r)
 	}
-}
-
-// mostOpen is how many connections were open at one time. One after the other there may
-// be more: net/http gives up one whose answer is there for 50 ms before it learns that
-// the request was written, as it may be on a machine that is busy.
-func mostOpen(log *netlog.Log) (most int) {
-	for _, c := range log.Connections() {
-		most = max(most, len(log.Connections(netlog.Between(c.Opened, c.Opened))))
-	}
-	return most
 }
 
 func urls(log *netlog.Log) (all []string) {

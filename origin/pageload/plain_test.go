@@ -37,7 +37,7 @@ func TestPlainHTTP(t *testing.T) {
 	defer site.Close()
 	direct, err := pageload.Load(t.Context(), &pageload.Config{URL: site.URL})
 	require.NoError(t, err)
-	require.Equal(t, 1, mostOpen(direct.Log), direct.Log)
+	require.Equal(t, 1, direct.Log.Connections().MostOpen(), direct.Log)
 	netlog.RequireConnections(t, direct.Log, len(direct.Log.Connections()), alpn.HTTP11, netlog.Used())
 	assert.Equal(t, netlog.NoALPN, direct.Log.Connections()[0].ALPN)
 	assert.Equal(t, []string{"GET /", "GET /a?b=c%20d"}, lines)
