@@ -46,15 +46,19 @@ func leftovers() (left string) {
 }
 
 func ownStacks() string {
-	buffer := make([]byte, 64<<20)
-	buffer = buffer[:runtime.Stack(buffer, true)]
 	var own []string
-	for stack := range strings.SplitSeq(string(buffer), "\n\n") {
+	for stack := range strings.SplitSeq(stacks(), "\n\n") {
 		if strings.Contains(stack, "wiretest/mitm.") || strings.Contains(stack, "netlog/wire.") {
 			own = append(own, stack)
 		}
 	}
 	return strings.Join(own, "\n\n")
+}
+
+// stacks are those of all goroutines.
+func stacks() string {
+	all := make([]byte, 64<<20)
+	return string(all[:runtime.Stack(all, true)])
 }
 
 // stage is an origin, a proxy and a client on three hosts of one network.

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -59,11 +58,6 @@ func FuzzLives(f *testing.F) {
 func bark(l *life) {
 	fmt.Fprintf(os.Stderr, "a life does not end:\n%s\n%s\n", l, stacks())
 	panic("a life does not end")
-}
-
-func stacks() []byte {
-	all := make([]byte, 4<<20)
-	return all[:runtime.Stack(all, true)]
 }
 
 // living is a life that is lived.
