@@ -22,7 +22,7 @@ type recordedConn struct {
 	sniffs bool // the ClientHello passes in the clear
 	layers int  // TLS handshakes to come; guarded by the exchange's mu
 
-	moved atomic.Int64 // t.moves, when bytes moved last
+	moved atomic.Int64 // t.moves, when bytes moved last under TLS
 
 	mu       sync.Mutex
 	hello    *helloReader // nil: not to be read, or not any more
@@ -76,9 +76,9 @@ func (r *recordedConn) NetConn() net.Conn { return r.Conn }
 
 func (r *recordedConn) Read(p []byte) (int, error) {
 	n, err := r.Conn.Read(p)
-	r.moves()
 	switch {
 	case n > 0 && r.secure:
+		r.moves()
 		r.remember(p[:n])
 	case n > 0 && r.plain:
 		r.record.Update(func(c *Connection) { c.BytesDown += int64(n) })
@@ -93,15 +93,17 @@ func (r *recordedConn) Write(p []byte) (int, error) {
 		r.takesLeave(p)
 	}
 	n, err := r.Conn.Write(p)
-	r.moves()
-	if n > 0 && r.plain {
+	switch {
+	case n > 0 && r.secure:
+		r.moves()
+	case n > 0 && r.plain:
 		r.record.Update(func(c *Connection) { c.BytesUp += int64(n) })
 	}
 	r.note(err)
 	return n, err
 }
 
-// moves is called when bytes have moved, or will not.
+// moves is called when bytes have moved, under TLS: it tells its handshakes apart.
 func (r *recordedConn) moves() { r.moved.Store(r.t.moves.Add(1)) }
 
 // CloseWrite is for the body of an Upgrade.

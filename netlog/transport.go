@@ -59,7 +59,7 @@ type transport struct {
 	plainH2   bool  // of the base: unencrypted connections speak HTTP/2
 	maxHeader int64 // of the base: MaxResponseHeaderBytes, or its default
 
-	moves atomic.Int64 // of bytes, on all connections
+	moves atomic.Int64 // of bytes under TLS, on all connections
 
 	mu   sync.Mutex
 	seen map[net.Conn]*ConnectionRecord // connections that others dialled; guarded by mu
