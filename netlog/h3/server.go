@@ -185,6 +185,7 @@ func (s *Server) accepting(pc net.PacketConn) func(context.Context, *quic.Client
 			<-ctx.Done()
 			c.over(context.Cause(ctx))
 		}) {
+			c.over(net.ErrClosed)
 			return nil, net.ErrClosed
 		}
 		return context.WithValue(ctx, connKey{}, c), nil
