@@ -19,6 +19,7 @@ import (
 	"example.com/wiretest/ca"
 	"example.com/wiretest/linkdelay"
 	"example.com/wiretest/mitm"
+	"example.com/wiretest/mitm/h3"
 	"example.com/wiretest/netlog"
 	"example.com/wiretest/origin"
 )
@@ -87,7 +88,12 @@ func (l *life) live(t *testing.T) {
 	}
 	time.Sleep(10 * time.Second) // all has begun, and all weather is over
 	w.calmDown()
-	if !l.strands {
+	switch {
+	case l.strands:
+	case l.keeps:
+		time.Sleep(20 * time.Minute)
+		w.leave()
+	default:
 		w.await("to be answered", 20*time.Minute)
 	}
 	time.Sleep(time.Second) // for what is on its way
@@ -98,6 +104,9 @@ func (l *life) live(t *testing.T) {
 	synctest.Wait() // net/http ends a stream behind the request's back, and its connection rests then
 	w.close("clients")
 	time.Sleep(time.Second) // for the last ends to arrive
+	if l.speaksHTTP3() {
+		time.Sleep(time.Minute) // of which a side may learn by silence alone
+	}
 	w.requireClosed()
 }
 
@@ -122,8 +131,8 @@ func (l *life) begin(t *testing.T) *living {
 	}
 	w.proxy = w.newProxy(authority)
 	w.ctx, w.leave = context.WithCancel(context.Background())
-	for range clients {
-		w.clients = append(w.clients, &http.Client{Transport: netlog.NewTransport(w.transport(), w.log)})
+	for _, quic := range l.quic {
+		w.clients = append(w.clients, w.newClient(quic))
 	}
 	return w
 }
@@ -162,6 +171,13 @@ func (w *living) newProxy(authority *ca.Authority) *mitm.Proxy {
 	return mitm.New(w.t, &cfg)
 }
 
+func (w *living) newClient(quic bool) *http.Client {
+	if quic {
+		return &http.Client{Transport: h3.Transport(w.proxy, w.network.Host("pc.test"))}
+	}
+	return &http.Client{Transport: netlog.NewTransport(w.transport(), w.log)}
+}
+
 func (w *living) transport() *http.Transport { return w.proxy.Transport(w.network.Host("pc.test")) }
 
 // wire is the link of that number in life.wires.
@@ -195,6 +211,10 @@ func (w *living) close(what string) {
 		assert.NoError(w.t, w.network.Close())
 	case what == "clients":
 		for _, c := range w.clients {
+			if quic, ok := c.Transport.(*h3.ClientTransport); ok {
+				assert.NoError(w.t, quic.Close())
+				continue
+			}
 			c.CloseIdleConnections()
 		}
 	}
@@ -285,7 +305,7 @@ func (w *living) agree() {
 	}
 	for _, c := range w.proxy.Log().Connections(mitm.Upstream) {
 		o, ok := ends[c.Local]
-		if !ok || c.Tunnel {
+		if !ok || c.Tunnel || c.Network != o.Network {
 			continue
 		}
 		if c.BytesUp != o.BytesUp || c.BytesDown != o.BytesDown || c.Requests != o.Requests {

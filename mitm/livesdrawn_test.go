@@ -15,6 +15,7 @@ import (
 	"example.com/wiretest/alpn"
 	"example.com/wiretest/linkdelay"
 	"example.com/wiretest/mitm"
+	"example.com/wiretest/mitm/h3"
 	"example.com/wiretest/netlog"
 	"example.com/wiretest/netlog/wire"
 	"example.com/wiretest/origin"
@@ -27,8 +28,9 @@ type life struct {
 	rng    *rand.Rand
 	told   []string // what is as it is all along
 	origin origin.Config
-	proxy  mitm.Config // without what has to be there first
-	via    string      // beginning of Config.Via
+	proxy  mitm.Config   // without what has to be there first
+	via    string        // beginning of Config.Via
+	quic   [clients]bool // which clients speak HTTP/3
 	links  []linkdelay.Link
 	events []happening
 	ends   []string // what is closed, in this order, when all has happened
@@ -38,6 +40,7 @@ type life struct {
 	leaves  bool // a client does
 	limits  bool // clients may learn of a limit of streams when they have begun
 	strands bool // something may stop a request for ever
+	keeps   bool // of HTTP/3 a limit of streams may do so
 }
 
 // happening is something that happens at a time of a life.
@@ -52,6 +55,7 @@ func drawLife(seed uint64) *life {
 	l.drawWay()
 	l.drawLegs()
 	l.drawOrigin()
+	l.drawHTTP3()
 	l.drawLinks()
 	if l.sometimes() {
 		l.drawFaults()
@@ -167,6 +171,25 @@ func (l *life) drawOrigin() {
 		l.origin.MaxConcurrentStreams, l.origin.IdleTimeout, l.origin.Prepare != nil)
 }
 
+// drawHTTP3 says who speaks it, where it may be.
+func (l *life) drawHTTP3() {
+	up, rule := &l.proxy.Upstream, &l.proxy.Rules[1]
+	if l.proxy.Mode == mitm.Reverse && !l.origin.Plain && !l.proxy.Downstream.Mirror && l.n(2) == 0 {
+		l.proxy.HTTP3 = h3.Downstream(nil)
+		for i := range l.quic {
+			l.quic[i] = l.n(2) == 0
+		}
+	}
+	if l.via == "" && !l.isTransparent() && !l.origin.Plain && !l.proxy.Downstream.Mirror && !rule.OriginFirst && l.n(2) == 0 {
+		l.origin.HTTP3, up.HTTP3 = new(origin.HTTP3), h3.Upstream(nil)
+		up.ALPN, up.MaxConns = pick(l, alpn.Policy{}, alpn.Prefer(alpn.H2, alpn.HTTP11)), 0
+	}
+	l.tell("clients that speak HTTP/3: %v; the proxy and the origin do: %v, and else: %v", l.quic, up.HTTP3 != nil, up.ALPN)
+}
+
+// speaksHTTP3 reports whether anybody does.
+func (l *life) speaksHTTP3() bool { return l.proxy.HTTP3 != nil || l.proxy.Upstream.HTTP3 != nil }
+
 // wires are the links that a life has: from a host to the next, and to echo.test.
 func (l *life) wires() [][2]string {
 	if l.via == "" {
@@ -244,6 +267,9 @@ func (l *life) drawFaults() {
 func (l *life) drawConnectionFault() {
 	nth := 1 + l.n(3)
 	leg := pick(l, &l.proxy.Downstream, &l.proxy.Upstream)
+	if l.proxy.Upstream.HTTP3 != nil {
+		leg = &l.proxy.Downstream // those of the other are for TCP
+	}
 	switch kind := pick(l, "drops", "is slow", "hangs up", "never shakes hands"); kind {
 	case "drops":
 		leg.ConnectionFaults = []mitm.ConnectionFault{{Connection: nth, DropAfter: int64(l.n(8000))}}
@@ -289,17 +315,24 @@ func (l *life) drawAsk(n int) {
 	if a.kind == "tunnel" && (l.isTransparent() || l.proxy.Mode == mitm.Reverse) {
 		a.kind = "PUT" // no client of these has tunnels
 	}
-	if a.kind == "upgrade" && slices.Equal(l.proxy.Downstream.ALPN.Protocols(), []string{alpn.H2}) {
-		a.kind = sendingBack // HTTP/2 has no Upgrade
+	if a.kind == "upgrade" && !l.upgrades(n) {
+		a.kind = sendingBack
 	}
 	if a.kind == "GET" || a.kind == "HEAD" {
 		a.up = 0
 	}
 	if l.sometimes() {
 		l.leaves = true
+		l.keeps = l.speaksHTTP3() // netlog/h3 says why
 		a.leaves = time.Duration(1+l.n(400)) * ms
 	}
 	l.add(l.moment(), func(w *living) { w.ask(a) }, "ask %+v", a)
+}
+
+// upgrades reports whether ask n may: only HTTP/1.1 has Upgrade.
+func (l *life) upgrades(n int) bool {
+	down, up := &l.proxy.Downstream, &l.proxy.Upstream
+	return !slices.Equal(down.ALPN.Protocols(), []string{alpn.H2}) && !l.quic[n%clients] && (up.HTTP3 == nil || len(up.ALPN.Protocols()) > 0)
 }
 
 // drawControl has somebody change how it goes on.
@@ -314,6 +347,7 @@ func (l *life) drawControl() {
 	case 2:
 		l.add(at, func(w *living) { w.site.RotateTickets() }, "rotate tickets")
 	case 3:
+		l.breaks = l.breaks || l.quic[client] // http3 takes what is still being read for idle
 		l.add(at, func(w *living) { w.clients[client].CloseIdleConnections() }, "client %d closes idle connections", client)
 	}
 }
@@ -321,6 +355,7 @@ func (l *life) drawControl() {
 // drawWeather has something befall a link that no connection dies of.
 func (l *life) drawWeather() {
 	at, until, which := l.moment(), l.moment(), l.n(len(l.wires()))
+	l.breaks = l.breaks || l.speaksHTTP3() // QUIC gives up a handshake after five seconds
 	ends := l.wires()[which]
 	on := fmt.Sprintf("%s–%s", ends[0], ends[1])
 	way := linkdelay.Direction(l.n(2))

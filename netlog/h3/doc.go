@@ -43,6 +43,13 @@
 // Packets stay at quic-go's 1,280 bytes in memory. Larger ones are refused, since
 // its loop spins in virtual time where a path swallows them all.
 //
+// A stream may stay open for ever on the side that was writing to it when the other
+// gave it up: quic-go (v0.65.0) keeps the rest of a Write that waits at that moment,
+// and takes the stream for one with something to send. So a server whose clients give
+// up answers may lose places of its MaxConcurrentStreams, and with a limit of one the
+// next request waits until it is given up too. It takes a Write that waits when
+// STOP_SENDING comes, and came up about once in 500 requests that were made for it.
+//
 // On sockets -race may now and then report quic-go itself, in newFlowController: a
 // client that resumes a session opens streams ahead of the handshake, and does so
 // while the server's answer is being read (https://github.com/quic-go/quic-go/issues/4303).
