@@ -111,9 +111,14 @@ func (c *client) routeOf(r *http.Request) (route, int, error) {
 
 func (x *exchange) run() {
 	x.rc.EnableFullDuplex() // HTTP/1.1 would else read all of the request before it answers; HTTP/2 is full duplex, and says that it knows no such thing
-	if !x.hookRequest() {
-		return
+	if x.hookRequest() {
+		x.passOn()
 	}
+	x.leaveBody() // not where it has panicked: then the connection ends as it is
+}
+
+// passOn asks the origin until it has answered.
+func (x *exchange) passOn() {
 	if x.sendsBody() {
 		x.upload = newUpload(x)
 		defer x.upload.stop()

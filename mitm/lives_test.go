@@ -151,6 +151,7 @@ func (w *living) newBehind(authority *ca.Authority) *mitm.Proxy {
 
 func (w *living) newProxy(authority *ca.Authority) *mitm.Proxy {
 	cfg := w.life.proxy
+	cfg.Hooks = w.hooks()
 	cfg.Net, cfg.CA, cfg.Via = w.network.Host("proxy.test"), authority, ""
 	cfg.RootCAs = w.site.CA().Pool()
 	cfg.RootCAs.AddCert(authority.Root()) // of Via
@@ -271,7 +272,7 @@ func (w *living) requireServed(log *netlog.Log) {
 		served[numbered(q).n] = true
 	}
 	for _, q := range log.Requests(netlog.Status(http.StatusOK)) {
-		if n := numbered(q).n; !served[n] {
+		if n := numbered(q).n; !served[n] && w.hookedRequest != answers {
 			w.t.Errorf("ask %d: a client has got 200, and the origin has not said it:\n%s", n, w.site.Log())
 		}
 	}

@@ -36,6 +36,8 @@ type life struct {
 	ends   []string // what is closed, in this order, when all has happened
 	atOnce bool     // the ends come at one instant
 
+	hookedRequest, hookedResponse string // what hooks do; "" is that there is none
+
 	breaks  bool // something may make a request fail
 	leaves  bool // a client does
 	limits  bool // clients may learn of a limit of streams when they have begun
@@ -59,6 +61,9 @@ func drawLife(seed uint64) *life {
 	l.drawLinks()
 	if l.sometimes() {
 		l.drawFaults()
+	}
+	if l.sometimes() {
+		l.drawHooks()
 	}
 	for n := range 1 + l.n(10) {
 		l.drawAsk(n)
