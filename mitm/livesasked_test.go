@@ -61,7 +61,12 @@ func (p *pieces) Read(b []byte) (int, error) {
 	return n, sleep(p.ctx, p.every)
 }
 
+// sleep makes no timer for nothing: under -race channel timers that have expired at
+// once can crash Go 1.26 in a bubble.
 func sleep(ctx context.Context, d time.Duration) error {
+	if d == 0 {
+		return ctx.Err()
+	}
 	select {
 	case <-ctx.Done():
 		return ctx.Err()

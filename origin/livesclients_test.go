@@ -290,10 +290,14 @@ type upload struct {
 }
 
 func (u *upload) Read(p []byte) (int, error) {
-	select {
-	case <-u.ctx.Done():
-		return 0, u.ctx.Err()
-	case <-time.After(u.every):
+	if u.every > 0 { // under -race timers that expire at once can crash Go 1.26 in a bubble
+		select {
+		case <-u.ctx.Done():
+		case <-time.After(u.every):
+		}
+	}
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
 	}
 	if len(u.left) == 0 && !u.endless {
 		return 0, io.EOF
