@@ -382,12 +382,14 @@ func (l *life) drawHarm() {
 	l.breaks = true
 	at, which := l.moment(), l.n(len(l.wires()))
 	on := fmt.Sprintf("%s–%s", l.wires()[which][0], l.wires()[which][1])
-	switch what := pick(l, "abort", "forget", "proxy", "origin", "via", "clients"); what {
+	switch what := pick(l, "abort", "forget", "block", "proxy", "origin", "via", "clients"); what {
 	case "abort":
 		l.add(at, func(w *living) { w.wire(which).Abort() }, "abort on %s", on)
 	case "forget":
 		l.strands = true
 		l.add(at, func(w *living) { w.wire(which).Forget() }, "forget on %s", on)
+	case "block":
+		l.add(at, func(w *living) { w.wire(which).BlockUDP() }, "block UDP on %s", on)
 	default:
 		l.strands = true // who tries to connect to nobody
 		l.add(at, func(w *living) { w.close(what) }, "close %s", what)
