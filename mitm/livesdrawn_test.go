@@ -2,6 +2,7 @@ package mitm_test
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -147,10 +148,15 @@ func (l *life) drawLegs() {
 	up.PerClient = l.sometimes()
 	for _, leg := range []*mitm.Leg{down, up} {
 		leg.MaxConcurrentStreams = pick(l, 0, 0, 1, 3)
-		leg.StreamWindow = pick(l, 0, 0, 1<<16)
-		l.tell("%v leg: ALPN %v, %d streams, window %d, mirror %v, per client %v", map[bool]netlog.Leg{true: mitm.Downstream, false: mitm.Upstream}[leg == down],
-			leg.ALPN, leg.MaxConcurrentStreams, leg.StreamWindow, leg.Mirror, leg.PerClient)
+		leg.StreamWindow, leg.ConnWindow = pick(l, 0, 0, 1<<16), pick(l, 0, 0, 0, 1<<16)
+		l.tell("%v leg: ALPN %v, %d streams, windows %d and %d, mirror %v, per client %v", l.nameOf(leg),
+			leg.ALPN, leg.MaxConcurrentStreams, leg.StreamWindow, leg.ConnWindow, leg.Mirror, leg.PerClient)
 	}
+	if l.sometimes() {
+		up.TLS = &tls.Config{ClientSessionCache: tls.NewLRUClientSessionCache(2)}
+		l.tell("upstream leg: sessions are resumed")
+	}
+	l.proxy.StripAltSvc = l.n(2) == 0
 	l.limits = down.MaxConcurrentStreams > 0
 	up.MaxConns = pick(l, 0, 0, 1, 2)
 	rule := mitm.Rule{Host: "origin.test", OriginFirst: l.sometimes()}
