@@ -74,10 +74,6 @@ func TestRestOfAnUnreadBodyIsNoRequest(t *testing.T) {
 		c.data("begun")
 		require.Equal(t, "close", c.wantHead("200").Get("Connection"))
 		c.wantData("hello")
-		c.wantEnd()
-		c.data(strings.Repeat("rest ", 39))
-		c.call.(*rawH1Call).in = ""
-		e := c.next()
-		assert.Equal(t, "closed", e.kind, "%v", e)
+		wantRestIgnored(t, c)
 	})
 }
