@@ -23,7 +23,8 @@ type Hooks struct {
 	// A response that it returns is the answer, and the origin is not asked: zero
 	// Status is 200, and a ContentLength of 0 with a Body is an unknown one. An
 	// error is answered 502, with the error in the body; http.ErrAbortHandler breaks
-	// the exchange off instead.
+	// the exchange off instead. A body that has not come whole by then costs a client
+	// of HTTP/1.1 its connection, and the answer says so.
 	Request func(*http.Request) (*http.Response, error)
 
 	// Response is called with each answer of an origin before the client has any of
