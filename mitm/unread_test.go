@@ -77,3 +77,21 @@ func TestRestOfAnUnreadBodyIsNoRequest(t *testing.T) {
 		wantRestIgnored(t, c)
 	})
 }
+
+// A request that was sent behind such a body, in the same segment, is answered too.
+func TestRequestBehindAnUnreadBody(t *testing.T) {
+	linkdelay.EachWorld(t, linkdelay.Link{}, func(t *testing.T, network *linkdelay.Network) {
+		cfg := notRead["hook answers"]
+		cfg.Net = network.Host("proxy.test")
+		proxy := mitm.New(t, &cfg)
+		conn, err := network.Host("pc.test").DialContext(t.Context(), "tcp", proxy.Addr)
+		require.NoError(t, err)
+		defer conn.Close()
+		one := "POST http://origin.test/ HTTP/1.1\r\nHost: origin.test\r\n"
+		_, err = io.WriteString(conn, one+"Content-Length: 4\r\n\r\nbody"+one+"Transfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n"+one+"Connection: close\r\n\r\n")
+		require.NoError(t, err)
+		all, err := io.ReadAll(conn)
+		require.NoError(t, err)
+		assert.Equal(t, 3, strings.Count(string(all), "HTTP/1.1 200 OK\r\n"), "%s", all)
+	})
+}
