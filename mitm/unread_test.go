@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -81,17 +82,36 @@ func TestRestOfAnUnreadBodyIsNoRequest(t *testing.T) {
 // A request that was sent behind such a body, in the same segment, is answered too.
 func TestRequestBehindAnUnreadBody(t *testing.T) {
 	linkdelay.EachWorld(t, linkdelay.Link{}, func(t *testing.T, network *linkdelay.Network) {
-		cfg := notRead["hook answers"]
-		cfg.Net = network.Host("proxy.test")
-		proxy := mitm.New(t, &cfg)
-		conn, err := network.Host("pc.test").DialContext(t.Context(), "tcp", proxy.Addr)
-		require.NoError(t, err)
-		defer conn.Close()
-		one := "POST http://origin.test/ HTTP/1.1\r\nHost: origin.test\r\n"
-		_, err = io.WriteString(conn, one+"Content-Length: 4\r\n\r\nbody"+one+"Transfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n"+one+"Connection: close\r\n\r\n")
-		require.NoError(t, err)
-		all, err := io.ReadAll(conn)
-		require.NoError(t, err)
-		assert.Equal(t, 3, strings.Count(string(all), "HTTP/1.1 200 OK\r\n"), "%s", all)
+		all := answered(t, network, post+"Content-Length: 4\r\n\r\nbody"+post+"Transfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n"+post+"Connection: close\r\n\r\n")
+		assert.Equal(t, 3, strings.Count(all, "HTTP/1.1 200 OK\r\n"), "%s", all)
 	})
+}
+
+// The rest of a body is not waited for, once it was answered.
+func TestRestOfAnUnreadBodyIsNotWaitedFor(t *testing.T) {
+	linkdelay.EachWorld(t, linkdelay.Link{}, func(t *testing.T, network *linkdelay.Network) {
+		all := answered(t, network, post+"Content-Length: 10\r\n\r\nbegun")
+		assert.Contains(t, all, "\r\nConnection: close\r\n")
+		assert.True(t, strings.HasSuffix(all, "hello\r\n0\r\n\r\n"), "%q", all)
+	})
+}
+
+const post = "POST http://origin.test/ HTTP/1.1\r\nHost: origin.test\r\n"
+
+// answered is all that a proxy whose hook answers sends back, to the end of the
+// connection.
+func answered(t *testing.T, network *linkdelay.Network, sent string) string {
+	t.Helper()
+	cfg := notRead["hook answers"]
+	cfg.Net = network.Host("proxy.test")
+	proxy := mitm.New(t, &cfg)
+	conn, err := network.Host("pc.test").DialContext(t.Context(), "tcp", proxy.Addr)
+	require.NoError(t, err)
+	defer conn.Close()
+	_, err = io.WriteString(conn, sent)
+	require.NoError(t, err)
+	conn.SetReadDeadline(time.Now().Add(time.Minute))
+	all, err := io.ReadAll(conn)
+	require.NoError(t, err)
+	return string(all)
 }
