@@ -306,7 +306,7 @@ func (w *living) agree() {
 	}
 	for _, c := range w.proxy.Log().Connections(mitm.Upstream) {
 		o, ok := ends[c.Local]
-		if !ok || c.Tunnel || c.Network != o.Network {
+		if !ok || c.Tunnel || c.Network != o.Network || !c.Used() { // one that was closed unused has not read what was sent to it
 			continue
 		}
 		if c.BytesUp != o.BytesUp || c.BytesDown != o.BytesDown || c.Requests != o.Requests {
