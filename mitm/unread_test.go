@@ -31,7 +31,7 @@ var notRead = map[string]mitm.Config{
 		r.Body, r.ContentLength = nil, 0
 		return nil, nil
 	}}},
-	"no origin": {Via: "http://nobody.test:1"},
+	"no origin": {Via: "http://127.0.0.1:1"},
 }
 
 // A body that has come costs the client no connection, whether it was read or not.
