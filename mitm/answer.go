@@ -38,14 +38,6 @@ func (x *exchange) frame(resp *http.Response) {
 	}
 }
 
-// announceEnd says on HTTP/1.1 that the connection ends where the request has not
-// come whole, for it may be that the rest is not waited for.
-func (x *exchange) announceEnd() {
-	if x.in.ProtoMajor == 1 && x.in.ContentLength != 0 && !x.hasCome() {
-		x.w.Header().Set("Connection", "close")
-	}
-}
-
 // announce declares trailers whose names the origin has declared.
 func (x *exchange) announce(trailer http.Header) (n int) {
 	for name := range trailer {
