@@ -90,7 +90,7 @@ func (l *life) live(t *testing.T) {
 	w.calmDown()
 	switch {
 	case l.strands:
-	case l.keeps:
+	case l.mayKeep():
 		time.Sleep(20 * time.Minute)
 		w.leave()
 	default:

@@ -43,7 +43,6 @@ type life struct {
 	leaves  bool // a client does
 	limits  bool // clients may learn of a limit of streams when they have begun
 	strands bool // something may stop a request for ever
-	keeps   bool // of HTTP/3 a limit of streams may do so
 }
 
 // happening is something that happens at a time of a life.
@@ -201,6 +200,10 @@ func (l *life) drawHTTP3() {
 // speaksHTTP3 reports whether anybody does.
 func (l *life) speaksHTTP3() bool { return l.proxy.HTTP3 != nil || l.proxy.Upstream.HTTP3 != nil }
 
+// mayKeep reports whether a stream that a client gave up may count against a limit
+// for ever: netlog/h3 says why.
+func (l *life) mayKeep() bool { return l.leaves && l.speaksHTTP3() }
+
 // wires are the links that a life has: from a host to the next, and to echo.test.
 func (l *life) wires() [][2]string {
 	if l.via == "" {
@@ -334,7 +337,6 @@ func (l *life) drawAsk(n int) {
 	}
 	if l.sometimes() {
 		l.leaves = true
-		l.keeps = l.speaksHTTP3() // netlog/h3 says why
 		a.leaves = time.Duration(1+l.n(400)) * ms
 	}
 	l.add(l.moment(), func(w *living) { w.ask(a) }, "ask %+v", a)
