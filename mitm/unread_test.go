@@ -82,7 +82,7 @@ func TestRestOfAnUnreadBodyIsNoRequest(t *testing.T) {
 // A request that was sent behind such a body, in the same segment, is answered too.
 func TestRequestBehindAnUnreadBody(t *testing.T) {
 	linkdelay.EachWorld(t, linkdelay.Link{}, func(t *testing.T, network *linkdelay.Network) {
-		all := answered(t, network, post+"Content-Length: 4\r\n\r\nbody"+post+"Transfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n"+post+"Connection: close\r\n\r\n")
+		all := sentBack(t, network, post+"Content-Length: 4\r\n\r\nbody"+post+"Transfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n"+post+"Connection: close\r\n\r\n")
 		assert.Equal(t, 3, strings.Count(all, "HTTP/1.1 200 OK\r\n"), "%s", all)
 	})
 }
@@ -90,7 +90,7 @@ func TestRequestBehindAnUnreadBody(t *testing.T) {
 // The rest of a body is not waited for, once it was answered.
 func TestRestOfAnUnreadBodyIsNotWaitedFor(t *testing.T) {
 	linkdelay.EachWorld(t, linkdelay.Link{}, func(t *testing.T, network *linkdelay.Network) {
-		all := answered(t, network, post+"Content-Length: 10\r\n\r\nbegun")
+		all := sentBack(t, network, post+"Content-Length: 10\r\n\r\nbegun")
 		assert.Contains(t, all, "\r\nConnection: close\r\n")
 		assert.True(t, strings.HasSuffix(all, "hello\r\n0\r\n\r\n"), "%q", all)
 	})
@@ -98,9 +98,9 @@ func TestRestOfAnUnreadBodyIsNotWaitedFor(t *testing.T) {
 
 const post = "POST http://origin.test/ HTTP/1.1\r\nHost: origin.test\r\n"
 
-// answered is all that a proxy whose hook answers sends back, to the end of the
+// sentBack is all that a proxy whose hook answers sends back, to the end of the
 // connection.
-func answered(t *testing.T, network *linkdelay.Network, sent string) string {
+func sentBack(t *testing.T, network *linkdelay.Network, sent string) string {
 	t.Helper()
 	cfg := notRead["hook answers"]
 	cfg.Net = network.Host("proxy.test")
