@@ -165,6 +165,9 @@
 //     goes on when the end of the body has come.
 //   - A connection on http/1.1 whose answer begins before the request has ended:
 //     the answer says close, because what is left of the request is not waited for.
+//   - The rest of a request's body where an origin of h2 has answered with a status of
+//     300 or more: it is not sent, so an origin that still waits for it waits until the
+//     client gives up.
 //   - Characters in a path that begins with two slashes which net/url would
 //     escape.
 //   - A request's head of more than a megabyte: on http/1.1 it is answered 431, on

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/net/http2"
 
 	"example.com/wiretest/alpn"
 	"example.com/wiretest/linkdelay"
@@ -249,6 +250,45 @@ func TestConnectionLivesOnAfter502(t *testing.T) {
 		}
 		netlog.RequireConnections(t, s.proxy.Log(), 1, s.down, mitm.Downstream)
 	})
+}
+
+// The rest of a request's body does not go to an origin of h2 that has answered with a
+// status of 300 or more; below that it does.
+func TestRestBehindAnAnswerThatRefusesIsNotPassedOnToH2(t *testing.T) {
+	for _, status := range []string{"299", "300", "404", "503"} {
+		t.Run(status, func(t *testing.T) {
+			var sent, over chan struct{}
+			eachRawPair(t, func(o *side) {
+				defer close(over)
+				o.wantHead("PUT /")
+				o.wantData("begun")
+				o.head(status, 5)
+				if o.proto == alpn.H2 && status != "299" {
+					o.await(sent)
+					o.data("early")
+					o.end()
+					o.wantReset(http2.ErrCodeNo)
+					return
+				}
+				o.wantData("rest")
+				o.wantEnd()
+				o.data("early")
+				finish(o)
+			}, func(t *testing.T, s *rawStage) {
+				sent, over = make(chan struct{}), make(chan struct{})
+				c := s.call()
+				c.head("PUT /", 9)
+				c.data("begun")
+				c.wantHead(status)
+				c.data("rest")
+				finish(c)
+				close(sent)
+				c.wantData("early")
+				c.wantEnd()
+				c.await(over)
+			})
+		})
+	}
 }
 
 // A stream whose reader has stopped does not stop the others.
