@@ -3,6 +3,7 @@ package chrome_test
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -185,11 +186,16 @@ func TestPageThatCannotBeHad(t *testing.T) {
 func TestPageThatLeadsElsewhere(t *testing.T) {
 	needed(t)
 	leavesNothing(t)
-	left := make(chan struct{})
+	asked, left := make(chan struct{}), make(chan struct{})
 	s := site(t, map[string]http.HandlerFunc{
-		"/":     html(`<img src="/never"><script>location = "/next"</script>`),
+		"/":     html(`<img src="/never"><script src="/leave.js"></script>`),
 		"/next": html(`<script src="/late.js"></script>`),
+		"/leave.js": func(w http.ResponseWriter, r *http.Request) {
+			<-asked // a page that is left at once may not have asked for all it has
+			io.WriteString(w, `location = "/next"`)
+		},
 		"/never": func(_ http.ResponseWriter, r *http.Request) {
+			close(asked)
 			<-r.Context().Done()
 			close(left)
 		},
