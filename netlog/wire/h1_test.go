@@ -162,6 +162,41 @@ func h1Oddities() []scriptCase {
 		want: `http/1.1 requests 0 most 0 {up} {down} unused: closed by server
 		`,
 	}, {
+		name: "a head that is answered before it is whole",
+		script: new(script).upHeads(get).downHeads("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").
+			upHeads("PUT /part HTTP/1.1\r\nHost: a.test\r\nX y\r\nContent-Length: ").
+			downHeads("HTTP/1.1 400 Bad Request\r\nContent-Length: 2\r\n\r\n").down("no").
+			up("10\r\n\r\n0123456789" + get).closedBy("server"),
+		want: `
+			http/1.1 requests 2 most 1 {up} {down}: closed by server
+			0 http/1.1 GET https://a.test/: 200 up 32+0 down 38+0 ok
+			0 http/1.1 PUT https://a.test/part: 400 up 55+0 down 47+2 ok
+		`,
+	}, {
+		name: "a request line that is answered before its head is whole",
+		script: new(script).up("GET / HTTP/3\r\nHost").
+			downHeads("HTTP/1.1 400 Bad Request\r\n\r\n").down("no").closedBy("server"),
+		want: `http/1.1 requests 0 most 0 {up} {down} unused: closed by server; wire: http/1.1: request at byte 0: request line "GET / HTTP/3" does not end in an HTTP/1 version
+		`,
+	}, {
+		name: "part of a request line that is answered",
+		script: new(script).up("GET / HT").
+			downHeads("HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n").closedBy("server"),
+		want: `http/1.1 requests 0 most 0 {up} {down} unused: closed by server
+		`,
+	}, {
+		name: "folded fields",
+		script: new(script).upHeads("PUT / HTTP/1.1\r\nHost:\r\n\ta.test\r\nContent-Length:\r\n 1\r\n\t\r\n\r\n").up("x").
+			upHeads("PUT / HTTP/1.1\nHost: a.test\nTransfer-Encoding: gzip,\n chunked\n\n").up("1\r\nx\r\n0\r\n\r\n").upHeads(get).
+			downHeads("HTTP/1.1 200 OK\r\nContent-Length:\r\n 2\r\n\r\n").down("ab").
+			downHeads("HTTP/1.1 204 No Content\r\n\r\n").closedBy("client"),
+		want: `
+			http/1.1 requests 3 most 3 {up} {down}: closed by client
+			0 http/1.1 PUT https://a.test/: 200 up 58+1 down 40+2 ok
+			0 http/1.1 PUT https://a.test/: 204 up 63+1 down 27+0 ok
+			0 http/1.1 GET https://a.test/: 0 up 32+0 down 0+0 connection closed before the answer ended: closed by client
+		`,
+	}, {
 		name: "h2 is spoken where HTTP/1.1 was agreed",
 		script: begin().upFrames(func(c *sender) { c.get(1, "/") }).
 			downFrames(func(s *sender) { s.head(1, true, ":status", "200") }).closedBy("client"),

@@ -37,7 +37,7 @@ func (a *h1Answers) takeBody(p []byte) (int, string) {
 	return part.used, why
 }
 
-func (a *h1Answers) headDone(time.Time) string {
+func (a *h1Answers) headDone(now time.Time) string {
 	length := int64(len(a.head.buf))
 	m, why := parseAnswer(a.head.buf)
 	a.head.reset()
@@ -48,6 +48,9 @@ func (a *h1Answers) headDone(time.Time) string {
 	a.h1.spoken(m.protocol)
 	interim := m.status < 200 && m.status != 101
 	x := a.h1.current()
+	if x == nil && !interim {
+		x = a.h1.askedInPart(now)
+	}
 	x.update(func(q *netlog.Request) {
 		q.HeaderBytesDown += length
 		q.Protocol = lower(q.Protocol, m.protocol)

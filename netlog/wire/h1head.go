@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -157,12 +158,24 @@ func h1Version(s string) string {
 	return ""
 }
 
+// cutField cuts the first field off the lines of a head, which may be folded: then its
+// lines are one, as net/http takes it and RFC 9112, section 5.2, allows.
+func cutField(b []byte) (field, rest []byte) {
+	field, rest, _ = bytes.Cut(b, []byte("\n"))
+	for len(rest) > 0 && (rest[0] == ' ' || rest[0] == '\t') {
+		var more []byte
+		more, rest, _ = bytes.Cut(rest, []byte("\n"))
+		field = slices.Concat(bytes.TrimRight(field, "\r"), more)
+	}
+	return field, rest
+}
+
 // fields reads the header fields that rule framing. Lines that are none are
 // left to the peer to refuse.
 func (m *h1Message) fields(b []byte) string {
 	for len(b) > 0 {
 		var line []byte
-		line, b, _ = bytes.Cut(b, []byte("\n"))
+		line, b = cutField(b)
 		name, value, ok := bytes.Cut(line, []byte(":"))
 		if !ok || len(name) == 0 || name[0] == ' ' || name[0] == '\t' {
 			continue

@@ -39,7 +39,7 @@ type h1Requests struct {
 	h1Messages
 	now    *exchange // whose body is coming
 	paused bool      // behind a CONNECT that was not answered yet
-	blind  bool      // what came then looked like a tunnel
+	blind  bool      // what came then looked like a tunnel, or is the rest of a head that was answered
 }
 
 func (r *h1Requests) feed(p []byte, at int64, now time.Time) *malformed {
@@ -52,11 +52,15 @@ func (r *h1Requests) feed(p []byte, at int64, now time.Time) *malformed {
 		}
 		n, why := r.step(r, p, at, now)
 		if why != "" {
-			return &malformed{r.at, fmt.Sprintf("wire: http/1.1: request at byte %d: %s", r.at, why)}
+			return r.malformed(why)
 		}
 		p, at = p[n:], at+int64(n)
 	}
 	return nil
+}
+
+func (r *h1Requests) malformed(why string) *malformed {
+	return &malformed{r.at, fmt.Sprintf("wire: http/1.1: request at byte %d: %s", r.at, why)}
 }
 
 func (r *h1Requests) takeBody(p []byte) (int, string) {
@@ -75,7 +79,7 @@ func (r *h1Requests) takeBody(p []byte) (int, string) {
 
 func (r *h1Requests) headDone(now time.Time) string {
 	length := len(r.head.buf)
-	m, why := parseRequest(r.head.buf, &r.h1.heard)
+	m, why := parseRequest(r.head.buf[:r.head.line], &r.h1.heard) // not the line that has not ended, if there is one
 	if why != "" {
 		r.head.reset()
 		return why
@@ -124,6 +128,22 @@ func (h *h1Conn) ask(m *h1Message, start, now time.Time, length int) *exchange {
 	})
 	h.tap.last = &x.Stream
 	return x
+}
+
+// askedInPart is the request whose head is answered before it has come whole, as
+// net/http refuses one by its first line; nil if none has begun.
+func (h *h1Conn) askedInPart(now time.Time) *exchange {
+	r := h.asking
+	if r == nil || r.inBody || r.blind || r.head.line == 0 {
+		return nil
+	}
+	r.blind = true
+	if why := r.headDone(now); why != "" {
+		h.tap.note(r.malformed(why).text)
+		return nil
+	}
+	r.now.whole = false
+	return h.current()
 }
 
 // url is the target (RFC 9112, section 3.3); one in absolute form stays as it
