@@ -149,7 +149,7 @@ func h1Oddities() []scriptCase {
 	}, {
 		name: "bare line feeds, and empty lines before a message",
 		script: new(script).up("\r\n\n").upHeads("GET / HTTP/1.1\nHost: a.test\n\r\n").
-			up("\r\n").upHeads("POST / HTTP/1.1\nTransfer-Encoding: chunked\n\n").up("1\nx\n0\n\n").
+			up("\r\n").upHeads("POST / HTTP/1.1\nTransfer-Encoding: chunked\n\n").up("1\r\nx\r\n0\r\n\n").
 			downHeads("HTTP/1.1 200\nContent-Length: 1, 1\nContent-Length: 1\n\n").down("x").closedBy("client"),
 		want: `
 			http/1.1 requests 2 most 2 {up} {down}: closed by client
@@ -233,13 +233,17 @@ func TestTapMalformedRequests(t *testing.T) {
 		`Content-Length "9223372036854775808"`:                             "POST / HTTP/1.1\r\nContent-Length: 9223372036854775808\r\n\r\n",
 		`Content-Length is 1 and 2`:                                        "POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
 		`Transfer-Encoding does not end in chunked`:                        "POST / HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n",
-		`chunk size "g"`:                                            "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\ng\r\n",
-		`chunk size ""`:                                             "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n\r\n",
-		`chunk size "ffffffffffffffff"`:                             "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n",
-		`"yz" behind the data of a chunk`:                           "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nxyz\r\n",
-		`chunked coding has a line that is too long`:                "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1;" + strings.Repeat("x", maxChunkLine),
-		`head is longer than 1048576 bytes`:                         "POST / HTTP/1.1\r\nX:" + strings.Repeat("x", maxHead),
-		`malformed request line "` + strings.Repeat("x", 80) + `…"`: strings.Repeat("x", 99) + "\n\n",
+		`chunk size "g"`:                  "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\ng\r\n",
+		`chunk size ""`:                   "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n\r\n",
+		`chunk size "ffffffffffffffff"`:   "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n",
+		`"yz" behind the data of a chunk`: "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nxyz\r\n",
+		`a line of the chunked coding, "1\n", does not end in CRLF`:       "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\nx\r\n",
+		`a line of the chunked coding, "\n", does not end in CRLF`:        "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\n",
+		`a line of the chunked coding, "\r\r\n", does not end in CRLF`:    "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\r\n",
+		`a line of the chunked coding, "1\r;x\r\n", does not end in CRLF`: "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r;x\r\n",
+		`chunked coding has a line that is too long`:                      "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1;" + strings.Repeat("x", maxChunkLine),
+		`head is longer than 1048576 bytes`:                               "POST / HTTP/1.1\r\nX:" + strings.Repeat("x", maxHead),
+		`malformed request line "` + strings.Repeat("x", 80) + `…"`:       strings.Repeat("x", 99) + "\n\n",
 	} {
 		s := new(script).up(head).up("GET / HTTP/1.1\r\n\r\n").closedBy("client")
 		for _, side := range []Side{ServerSide, ClientSide} {

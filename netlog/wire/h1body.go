@@ -85,7 +85,7 @@ func (b *h1Body) takeChunked(p []byte) (bodyPart, string) {
 	if !whole {
 		return bodyPart{used: n}, ""
 	}
-	part, why := b.lineDone(string(bytes.TrimRight(b.line, "\r\n")), len(b.line))
+	part, why := b.lineDone(b.line)
 	part.used = n
 	b.line = b.line[:0]
 	return part, why
@@ -107,22 +107,25 @@ func (b *h1Body) takeLine(p []byte) (n int, whole bool) {
 	return n, whole
 }
 
-// lineDone takes a line of length bytes with its end.
-func (b *h1Body) lineDone(line string, length int) (part bodyPart, why string) {
-	switch b.chunk {
-	case chunkSize:
-		return part, b.size(line)
-	case chunkEnd:
-		if line != "" {
-			return part, fmt.Sprintf("%q behind the data of a chunk", clip(line))
-		}
+// lineDone takes a line with its end. Like net/http it takes a bare LF for that in
+// trailers alone (RFC 9112, sections 2.2 and 7.1).
+func (b *h1Body) lineDone(line []byte) (part bodyPart, why string) {
+	bare := bytes.TrimRight(line, "\r\n")
+	inFront, ok := bytes.CutSuffix(line, []byte("\r\n"))
+	switch {
+	case b.chunk == chunkTrailer && len(bare) == 0:
+		return bodyPart{done: true}, ""
+	case b.chunk == chunkTrailer:
+		return bodyPart{fields: len(line)}, ""
+	case b.chunk == chunkEnd && len(bare) > 0:
+		return part, fmt.Sprintf("%q behind the data of a chunk", clip(string(bare)))
+	case !ok || bytes.Contains(inFront, []byte("\r")):
+		return part, fmt.Sprintf("a line of the chunked coding, %q, does not end in CRLF", clip(string(line)))
+	case b.chunk == chunkEnd:
 		b.chunk = chunkSize
 		return part, ""
 	}
-	if line == "" {
-		return bodyPart{done: true}, ""
-	}
-	return bodyPart{fields: length}, ""
+	return part, b.size(string(bare))
 }
 
 func (b *h1Body) size(line string) string {
