@@ -51,7 +51,8 @@
 //
 //	mitm: upstream leg: dial origin.test:443: connection refused
 //
-// Only a reset by the origin reaches a client of HTTP/2 as what it is.
+// Only a reset by the origin reaches a client of HTTP/2 as what it is. A client of
+// HTTP/1.1 whose body is malformed gets a 400 of that kind, and its connection ends.
 //
 // The Log says of each connection to an origin why it was opened, and pairs the
 // requests of the legs; printing its Pairs shows them side by side, with their

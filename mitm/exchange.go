@@ -217,6 +217,10 @@ func (x *exchange) explained(err error) error {
 // unansweredBy deals with an origin that did not answer, and reports whether it
 // is to be asked again.
 func (x *exchange) unansweredBy(ctx context.Context, err error, a attempted) (again bool) {
+	if bad := x.upload.malformed(); bad != nil {
+		x.answerFor(http.StatusBadRequest, x.badBody(bad))
+		return false
+	}
 	why := x.mayRepeat(err, a)
 	if why == "" {
 		x.fail(fmt.Errorf("%v: %w", x.route.target, unanswered(err)))
@@ -306,18 +310,28 @@ func (x *exchange) pair(up *netlog.RequestRecord) {
 	}
 }
 
-// fail answers for an origin that did not. A client that has gone gets none.
+// fail answers for an origin that did not.
 func (x *exchange) fail(err error) {
 	err = fmt.Errorf("upstream leg: %w", err)
 	if x.up == nil {
 		x.recordUnsent(err)
 	}
+	x.answerFor(http.StatusBadGateway, err)
+}
+
+// answerFor answers in the origin's place. A client that has gone gets none.
+func (x *exchange) answerFor(status int, err error) {
 	if x.in.Context().Err() != nil || x.proxy.ctx.Err() != nil || x.resetToo(err) {
 		panic(http.ErrAbortHandler)
 	}
 	clear(x.w.Header())
 	x.announceEnd()
-	refuse(x.w, http.StatusBadGateway, err)
+	refuse(x.w, status, err)
+}
+
+// badBody says what is wrong with the client's body.
+func (x *exchange) badBody(err error) error {
+	return fmt.Errorf("downstream leg: body of the request: %w", err)
 }
 
 // recordUnsent makes the record of a request that no connection carried.

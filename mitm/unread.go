@@ -8,7 +8,7 @@ func (x *exchange) bodyIsAhead() bool { return x.in.ProtoMajor == 1 && x.in.Cont
 // announceEnd says that the connection ends where the request has not come whole, for
 // it may be that the rest is not waited for.
 func (x *exchange) announceEnd() {
-	if x.bodyIsAhead() && !x.hasCome() {
+	if x.bodyIsAhead() && (!x.hasCome() || x.upload.malformed() != nil) {
 		x.w.Header().Set("Connection", "close")
 	}
 }

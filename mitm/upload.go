@@ -27,12 +27,14 @@ type upload struct {
 	body io.Reader
 	rc   *http.ResponseController
 	end  func() http.Header // what came behind the body; called at its end
+	bad  func(error)        // called when it is malformed
 	came func() bool        // whether all of it has come
 	from *wire.Stream       // nil if its connection is not understood
 
 	mu       sync.Mutex    // never held while blocking
 	kept     []byte        // what has come so far; guarded by mu
 	err      error         // of the body's end; guarded by mu
+	wrong    error         // of the body itself; guarded by mu
 	begun    bool          // keep has been started; guarded by mu
 	spent    bool          // an attempt has taken what is not kept; guarded by mu
 	trailers http.Header   // guarded by mu
@@ -48,6 +50,7 @@ func newUpload(x *exchange) *upload {
 		body:    x.ask.Body,
 		rc:      x.rc,
 		end:     x.cameBehind,
+		bad:     func(err error) { x.closesBecause(x.badBody(err)) },
 		came:    x.hasCome,
 		from:    x.stream,
 		changed: make(chan struct{}),
@@ -109,8 +112,23 @@ func (u *upload) read(p []byte, over <-chan struct{}) (int, error) {
 		u.ended()
 	case err != nil && (isClosed(u.stopped) || isClosed(over)):
 		err = errStopped // by interrupt, whatever the server calls that
+	case err != nil:
+		u.bad(err)
+		u.mu.Lock()
+		u.wrong = err
+		u.mu.Unlock()
 	}
 	return n, err
+}
+
+// malformed is what is wrong with the body, as far as it has come; nil is nothing.
+func (u *upload) malformed() error {
+	if u == nil {
+		return nil
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.wrong
 }
 
 func (u *upload) ended() {
