@@ -19,6 +19,9 @@ func (x *exchange) answer(resp *http.Response) error {
 	announced := x.announce(resp.Trailer)
 	x.announceEnd()
 	x.w.WriteHeader(resp.StatusCode)
+	if headsWait && x.in.ProtoMajor == 1 && lists(x.in.Header["Expect"], "100-continue") {
+		x.upload.pause(func() { x.rc.Flush() })
+	}
 	if err := x.copyBody(resp); err != nil {
 		return err
 	}

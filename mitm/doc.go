@@ -162,6 +162,9 @@
 //     section 8.2.3, wants for http/1.1.
 //   - A 100 (Continue), which the client gets when the origin has sent one or
 //     let a second pass. Other expectations are answered 417 on http/1.1.
+//   - When an answer begins that comes before the end of a body which the client was
+//     told to continue with: on http/1.1 and Go 1.27 it waits for what the client
+//     sends next.
 //   - The last part of a request's body of stated length, from h2 to h2, which
 //     goes on when the end of the body has come.
 //   - A connection on http/1.1 whose answer begins before the request has ended:

@@ -81,6 +81,19 @@ func (u *upload) stop() {
 	u.tasks.Wait()
 }
 
+// pause calls f while no Read runs, for which it waits until the client sends more.
+func (u *upload) pause(f func()) {
+	if u == nil || u.came() {
+		return
+	}
+	select {
+	case u.reading <- struct{}{}:
+		f()
+		<-u.reading
+	case <-u.stopped:
+	}
+}
+
 // interrupt ends a Read that waits for the client, and all that follow. It costs
 // an http/1.1 client its connection; a Read that is just about to end by itself
 // is not worth it.
