@@ -31,7 +31,7 @@ type attempted struct {
 //   - The connection was a used one that ended before it answered, and the
 //     method is idempotent (RFC 9110, section 9.2.2).
 func (x *exchange) mayRepeat(err error, a attempted) string {
-	if x.in.Context().Err() != nil || x.proxy.ctx.Err() != nil || x.attempts >= maxAttempts {
+	if x.hasLeft() || x.proxy.ctx.Err() != nil || x.attempts >= maxAttempts {
 		return ""
 	}
 	if x.upload != nil && !x.upload.repeatable() || x.interim.any {

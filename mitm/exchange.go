@@ -133,8 +133,17 @@ func (x *exchange) passOn() {
 	}
 }
 
+// hasLeft reports whether the client has. On HTTP/1.1 net/http says so too where a Read
+// of the body was interrupted, and then it is seen when something is written.
+func (x *exchange) hasLeft() bool {
+	return x.in.Context().Err() != nil && (x.upload == nil || !x.upload.interrupted.Load())
+}
+
 // left ends what is asked of the origin, because the client has left.
 func (x *exchange) left(cancel context.CancelCauseFunc) {
+	if !x.hasLeft() {
+		return
+	}
 	x.closesBecause(errLeft)
 	x.resetLikeForeign()
 	cancel(context.Cause(x.in.Context()))
@@ -321,7 +330,7 @@ func (x *exchange) fail(err error) {
 
 // answerFor answers in the origin's place. A client that has gone gets none.
 func (x *exchange) answerFor(status int, err error) {
-	if x.in.Context().Err() != nil || x.proxy.ctx.Err() != nil || x.resetToo(err) {
+	if x.hasLeft() || x.proxy.ctx.Err() != nil || x.resetToo(err) {
 		panic(http.ErrAbortHandler)
 	}
 	clear(x.w.Header())

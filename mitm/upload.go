@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"example.com/wiretest/netlog/wire"
@@ -29,6 +30,7 @@ type upload struct {
 	end  func() http.Header // what came behind the body; called at its end
 	bad  func(error)        // called when it is malformed
 	came func() bool        // whether all of it has come
+	isH1 bool               // the client speaks HTTP/1.1
 	from *wire.Stream       // nil if its connection is not understood
 
 	mu       sync.Mutex    // never held while blocking
@@ -39,6 +41,8 @@ type upload struct {
 	spent    bool          // an attempt has taken what is not kept; guarded by mu
 	trailers http.Header   // guarded by mu
 	changed  chan struct{} // closed and renewed when kept or err has changed; guarded by mu
+
+	interrupted atomic.Bool // a Read of HTTP/1.1 was
 
 	reading chan struct{}  // held during a Read of body, and after stop for ever
 	stopped chan struct{}  // closed by stop
@@ -52,6 +56,7 @@ func newUpload(x *exchange) *upload {
 		end:     x.cameBehind,
 		bad:     func(err error) { x.closesBecause(x.badBody(err)) },
 		came:    x.hasCome,
+		isH1:    x.in.ProtoMajor == 1,
 		from:    x.stream,
 		changed: make(chan struct{}),
 		reading: make(chan struct{}, 1),
@@ -101,8 +106,10 @@ func (u *upload) interrupt() {
 	if u.came() {
 		return
 	}
-	if u.from != nil {
-		u.from.StopReading()
+	u.interrupted.Store(u.isH1) // before anything makes a Read fail
+	if u.from != nil && !u.from.StopReading() {
+		u.interrupted.Store(false)
+		return
 	}
 	u.rc.SetReadDeadline(time.Unix(1, 0))
 }

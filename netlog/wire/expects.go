@@ -15,6 +15,11 @@ func (s *Stream) ExpectsContinue() bool {
 func (s *Stream) RequestEnded() bool {
 	s.tap.mu.Lock()
 	defer s.tap.mu.Unlock()
+	return s.ended()
+}
+
+// ended is called with tap.mu held.
+func (s *Stream) ended() bool {
 	if s.id == 0 {
 		return s.whole
 	}

@@ -228,13 +228,21 @@ func (s *Stream) Because(reason string) {
 }
 
 // StopReading gives up what has not come of a request on HTTP/1.1: the connection
-// is read no more, and ends behind the answer. A Read that waits is not interrupted.
+// is read no more, and ends behind the answer. A Read that waits is not interrupted,
+// but gets no more data. It reports false, and does nothing, if all has come: a
+// deadline would then be that of what is read behind the request, and end its context.
 // net/http goes on with such a connection where a body could not be read for a
-// deadline, and takes the rest of it for a request. On HTTP/2 it does nothing.
-func (s *Stream) StopReading() {
+// deadline, and takes the rest of it for a request. On HTTP/2 it stops nothing.
+func (s *Stream) StopReading() (hadMore bool) {
+	s.tap.mu.Lock()
+	defer s.tap.mu.Unlock()
+	if s.ended() {
+		return false
+	}
 	if s.id == 0 {
 		s.tap.deaf.Store(true)
 	}
+	return true
 }
 
 // wasAnswered is called with tap.mu held when the answer has passed.

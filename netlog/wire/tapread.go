@@ -78,8 +78,11 @@ func (t *Tap) didRead(p []byte, n int, err error) (int, int) {
 	in := t.incoming()
 	if n > 0 {
 		in.count(n)
-		in.feed(p[:n])
 	}
+	if t.deaf.Load() {
+		n = 0 // what came meanwhile
+	}
+	in.feed(p[:n])
 	if err != nil {
 		t.readFailed(err)
 	}
