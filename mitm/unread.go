@@ -13,9 +13,10 @@ func (x *exchange) announceEnd() {
 	}
 }
 
-// leaveBody is for what nobody has read of a request's body when it is answered. What has come is read: net/http of Go 1.26 ends a connection where a
-// handler in full duplex leaves it, and says nothing to the client (1.27 does not).
-// What has not come is not waited for.
+// leaveBody is for what nobody has read of a request's body when it is answered. What
+// has come is read: net/http of Go 1.26 ends a connection where a handler in full
+// duplex leaves it, and says nothing to the client (1.27 does not). What has not come
+// is not waited for.
 func (x *exchange) leaveBody() {
 	switch {
 	case !x.bodyIsAhead():

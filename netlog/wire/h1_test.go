@@ -179,6 +179,14 @@ func h1Oddities() []scriptCase {
 		want: `http/1.1 requests 0 most 0 {up} {down} unused: closed by server; wire: http/1.1: request at byte 0: request line "GET / HTTP/3" does not end in an HTTP/1 version
 		`,
 	}, {
+		name: "a head that is answered before it is whole, of a body that nobody could follow",
+		script: new(script).upHeads("PUT / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: gzip\r\n").
+			downHeads("HTTP/1.1 501 Not Implemented\r\n\r\n").down("no").closedBy("server"),
+		want: `
+			http/1.1 requests 1 most 1 {up} {down}: closed by server; wire: http/1.1: request at byte 0: Transfer-Encoding does not end in chunked
+			0 http/1.1 PUT https://a.test/: 501 up 55+0 down 32+2 ok
+		`,
+	}, {
 		name: "part of a request line that is answered",
 		script: new(script).up("GET / HT").
 			downHeads("HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n").closedBy("server"),

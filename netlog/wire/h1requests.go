@@ -140,10 +140,12 @@ func (h *h1Conn) askedInPart(now time.Time) *exchange {
 	r.blind = true
 	if why := r.headDone(now); why != "" {
 		h.tap.note(r.malformed(why).text)
-		return nil
 	}
-	r.now.whole = false
-	return h.current()
+	x := h.current()
+	if x != nil {
+		x.whole = false
+	}
+	return x
 }
 
 // url is the target (RFC 9112, section 3.3); one in absolute form stays as it
