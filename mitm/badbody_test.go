@@ -59,3 +59,24 @@ func malformedBody(t *testing.T, network *linkdelay.Network, up, sent, why strin
 		assert.Equal(t, "closed by the proxy: downstream leg: body of the request: "+why, s.proxy.Log().Connections(mitm.Upstream)[0].CloseReason)
 	}
 }
+
+// A client that leaves in the middle of its body has left, and made no mistake.
+func TestLeavingInABodyIsNoMistake(t *testing.T) {
+	linkdelay.EachWorld(t, linkdelay.Link{}, func(t *testing.T, network *linkdelay.Network) {
+		begun, over := make(chan struct{}), make(chan struct{})
+		s := newRawStage(t, network, mitm.Config{}, alpn.HTTP11, alpn.HTTP11, func(o *side) {
+			defer close(over)
+			o.wantHead("PUT /")
+			o.wantData("begun")
+			close(begun)
+			assert.Equal(o.t, "closed", o.next().kind)
+		})
+		client := s.call()
+		client.head("PUT /", unknown)
+		client.data("begun")
+		client.await(begun)
+		client.reset(0)
+		client.await(over)
+		assert.Equal(t, "closed by the proxy: the client has left", s.proxy.Log().Connections(mitm.Upstream)[0].CloseReason)
+	})
+}

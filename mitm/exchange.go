@@ -338,6 +338,21 @@ func (x *exchange) answerFor(status int, err error) {
 	refuse(x.w, status, err)
 }
 
+// isBad reports whether err, of a Read of the client's body, is that it is malformed.
+// Where the connection has failed net/http has ended the context by then, and on HTTP/2
+// it deals with both. Either way it is said before the connection to the origin ends.
+func (x *exchange) isBad(err error) bool {
+	switch {
+	case x.in.ProtoMajor != 1:
+		return false
+	case x.in.Context().Err() != nil:
+		x.closesBecause(errLeft)
+		return false
+	}
+	x.closesBecause(x.badBody(err))
+	return true
+}
+
 // badBody says what is wrong with the client's body.
 func (x *exchange) badBody(err error) error {
 	return fmt.Errorf("downstream leg: body of the request: %w", err)

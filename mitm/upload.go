@@ -28,7 +28,7 @@ type upload struct {
 	body io.Reader
 	rc   *http.ResponseController
 	end  func() http.Header // what came behind the body; called at its end
-	bad  func(error)        // called when it is malformed
+	bad  func(error) bool   // whether it is malformed, where a Read has failed
 	came func() bool        // whether all of it has come
 	isH1 bool               // the client speaks HTTP/1.1
 	from *wire.Stream       // nil if its connection is not understood
@@ -54,7 +54,7 @@ func newUpload(x *exchange) *upload {
 		body:    x.ask.Body,
 		rc:      x.rc,
 		end:     x.cameBehind,
-		bad:     func(err error) { x.closesBecause(x.badBody(err)) },
+		bad:     x.isBad,
 		came:    x.hasCome,
 		isH1:    x.in.ProtoMajor == 1,
 		from:    x.stream,
@@ -132,8 +132,7 @@ func (u *upload) read(p []byte, over <-chan struct{}) (int, error) {
 		u.ended()
 	case err != nil && (isClosed(u.stopped) || isClosed(over)):
 		err = errStopped // by interrupt, whatever the server calls that
-	case err != nil:
-		u.bad(err)
+	case err != nil && u.bad(err):
 		u.mu.Lock()
 		u.wrong = err
 		u.mu.Unlock()
