@@ -136,7 +136,7 @@ func (x *exchange) passOn() {
 // hasLeft reports whether the client has. On HTTP/1.1 net/http says so too where a Read
 // of the body was interrupted, and then it is seen when something is written.
 func (x *exchange) hasLeft() bool {
-	return x.in.Context().Err() != nil && (x.upload == nil || !x.upload.interrupted.Load())
+	return x.in.Context().Err() != nil && (x.in.ProtoMajor != 1 || x.upload == nil || !x.upload.interrupted.Load())
 }
 
 // left ends what is asked of the origin, because the client has left.

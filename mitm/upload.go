@@ -30,7 +30,6 @@ type upload struct {
 	end  func() http.Header // what came behind the body; called at its end
 	bad  func(error) bool   // whether it is malformed, where a Read has failed
 	came func() bool        // whether all of it has come
-	isH1 bool               // the client speaks HTTP/1.1
 	from *wire.Stream       // nil if its connection is not understood
 
 	mu       sync.Mutex    // never held while blocking
@@ -42,7 +41,7 @@ type upload struct {
 	trailers http.Header   // guarded by mu
 	changed  chan struct{} // closed and renewed when kept or err has changed; guarded by mu
 
-	interrupted atomic.Bool // a Read of HTTP/1.1 was
+	interrupted atomic.Bool // a Read was, or no Read will be
 
 	reading chan struct{}  // held during a Read of body, and after stop for ever
 	stopped chan struct{}  // closed by stop
@@ -56,7 +55,6 @@ func newUpload(x *exchange) *upload {
 		end:     x.cameBehind,
 		bad:     x.isBad,
 		came:    x.hasCome,
-		isH1:    x.in.ProtoMajor == 1,
 		from:    x.stream,
 		changed: make(chan struct{}),
 		reading: make(chan struct{}, 1),
@@ -106,7 +104,7 @@ func (u *upload) interrupt() {
 	if u.came() {
 		return
 	}
-	u.interrupted.Store(u.isH1) // before anything makes a Read fail
+	u.interrupted.Store(true) // before anything makes a Read fail
 	if u.from != nil && !u.from.StopReading() {
 		u.interrupted.Store(false)
 		return
